@@ -25,6 +25,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     method: StoppingMethod = "fixed",
     looks: int = 28,
     margin: float | None = None,
+    guardrails: int = 0,
     correlation: float = 0.0,
 ) -> SampleAnswer:
     """Compute the visitors a test needs for an effect, or the effect that its visitors can detect.
@@ -37,7 +38,10 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     `daily_visitors` of all variants together give the days, which end `window` days after the last visitor
     entered, where outcomes are known so many days after the first exposure. `method` is `fixed` (one look
     at the end), `always_valid` or `group_sequential`, with `looks` evenly spaced. `margin` plans a test of
-    non-inferiority. `correlation` is that of the metric with a covariate from before the test (CUPED).
+    non-inferiority. `guardrails` is the number of those to be shown non-inferior beside the primary goal,
+    which share the power: ask for the primary goal, and with its `margin` and `effect=0` for each guardrail
+    (at a one-sided 5%), and take the largest sample. `correlation` is that of the metric with a covariate
+    from before the test (CUPED).
 
     The answer has `visitors_per_variant`, `visitors_total`, `detectable_effect` (percent), `days` and
     `days_in_whole_weeks`; each is None where there is no such number. Formulas and their sources are in
@@ -59,6 +63,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
         method=method,
         looks=looks,
         margin=margin,
+        guardrails=guardrails,
         correlation=correlation,
     )
     hint = percent_hint(question)

@@ -17,6 +17,7 @@ from engine.vocabulary import (
     Correction,
     ExperimentType,
     GoalType,
+    GuardrailRule,
     Prior,
     SequentialMethod,
     Status,
@@ -51,6 +52,7 @@ class Statistics(BaseModel):
     minimum_effect_percent: float
     correction: Correction
     alternative: Alternative
+    guardrails: GuardrailRule
     cuped: bool
     pre_period_days: int
     prior: Prior

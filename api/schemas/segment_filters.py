@@ -49,12 +49,8 @@ _DimensionValues: Any = create_model("DimensionValues", **_VALUES)
 class SegmentQuery(_DimensionFilters, BaseModel):
     """Filters by visitors' attributes at first exposure; several combine with AND."""
 
-    custom_dimension_key: str | None = Field(
-        None, description="Name of a custom dimension; required with custom_dimension_value."
-    )
-    custom_dimension_value: str | None = Field(
-        None, description="Value of the custom dimension; required with custom_dimension_key."
-    )
+    custom_dimension_key: str | None = Field(None, description="Required with custom_dimension_value.")
+    custom_dimension_value: str | None = Field(None, description="Required with custom_dimension_key.")
 
     @property
     def filters(self) -> SegmentFilters:
@@ -67,8 +63,7 @@ class ResultsQuery(SegmentQuery):
 
     as_of: Day | None = Field(
         None,
-        description="Results as they were published after the midnight with which this local day began; all "
-        "visitors only.",
+        description="Results as published after the midnight that began this local day; all visitors only.",
     )
 
     @property

@@ -19,7 +19,7 @@ from engine.validation.values import (
     shown,
     whole,
 )
-from engine.vocabulary import Alternative, Correction, Prior, SequentialMethod, words
+from engine.vocabulary import Alternative, Correction, GuardrailRule, Prior, SequentialMethod, words
 
 # One-sided, half of all variants without an effect reach this confidence level, in percent.
 LEVEL_OF_CHANCE = 50
@@ -96,6 +96,13 @@ class Statistics:
             "where the opposite test is significant."
         ),
     ] = "two_sided"
+    guardrails: Annotated[
+        GuardrailRule,
+        choice(words(GuardrailRule)).described(
+            "`non_inferior`: each must be shown to lose no more than its margin. Then winners ship, and the "
+            "sample is planned for that. `not_harmed`: none must be shown to lose more."
+        ),
+    ] = "not_harmed"
     cuped: Annotated[
         bool,
         flag.described(

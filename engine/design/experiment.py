@@ -204,8 +204,7 @@ class Experiment:
     url_match_type: Annotated[
         UrlMatchType,
         choice(words(UrlMatchType)).described(
-            "How url is compared with a page's URL. `exact` ignores the fragment, a trailing slash, and "
-            "query parameters that url does not name."
+            "`exact` ignores the fragment, a trailing slash, and query parameters that url does not name."
         ),
     ] = "exact"
     url_rules: Annotated[

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.design.analysis_settings import statistics_fit
+from engine.design.goals import MARGIN_KEYS
 from engine.errors import Problem
 from engine.validation.patterns import url_pattern_problem
 from engine.validation.records import (
@@ -135,6 +136,20 @@ def _redirects_to_addresses(experiment: Record) -> Iterator[Problem]:
                 yield Problem(f"variants[{i}].changes[{j}].value", message)
 
 
+def _margins_can_be_shown(experiment: Record) -> Iterator[Problem]:
+    """Refuse a margin of 0 where guardrails are to be shown within theirs: no sample shows that."""
+    if as_mapping(experiment.get("statistics", {})).get("guardrails") != "non_inferior":
+        return
+    for index, goal in enumerate(experiment.get("goals", ())):
+        config = as_mapping(as_mapping(goal).get("config", {}))
+        for key in MARGIN_KEYS:
+            if config.get(key) == 0:
+                why = (
+                    "must be above 0 where statistics.guardrails is non_inferior: no sample shows a loss of 0"
+                )
+                yield Problem(f"goals[{index}].config.{key}", why)
+
+
 EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _selector_for_trigger,
     pattern_fits("url_match_type", "url"),
@@ -145,4 +160,5 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _requirements_of_status,
     _redirects_to_addresses,
     statistics_fit,
+    _margins_can_be_shown,
 )

@@ -65,8 +65,8 @@ def _repeated_steps(
 FUNNEL: Final = Measure(
     word="funnel",
     description=(
-        "the share of visitors with the events of `steps`, each `{goal_type?, …}` with the keys of events of "
-        "that type, and then one of the goal, in this order"
+        "the share of visitors with the events of `steps`, each `{goal_type?, …}` likewise, and then one of "
+        "the goal, in this order"
     ),
     label="Rate",
     unit="share",

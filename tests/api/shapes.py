@@ -132,6 +132,7 @@ PLAN = {
     "minimum_effect_percent",
     "detectable_effect_percent",
     "detectable_harm_percent",
+    "guardrail_power_percent",
 }
 HEAD = {
     "id",

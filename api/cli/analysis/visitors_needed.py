@@ -59,6 +59,13 @@ def plan(
         float | None,
         typer.Option("--margin", help="Acceptable loss in percent, for a test of non-inferiority."),
     ] = None,
+    guardrails: Annotated[
+        int,
+        typer.Option(
+            "--guardrails",
+            help="Guardrails to be shown non-inferior, which share the power; with --margin: of one of them.",
+        ),
+    ] = 0,
     correlation: Annotated[
         float,
         typer.Option("--correlation", help="Correlation with a covariate from before the test (CUPED)."),
@@ -86,6 +93,7 @@ def plan(
             method=method,
             looks=looks,
             margin=margin,
+            guardrails=guardrails,
             correlation=correlation,
         )
     )

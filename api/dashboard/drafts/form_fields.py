@@ -66,7 +66,7 @@ _CONFIG: Final[Mapping[str, Reader]] = {
     **dict.fromkeys((*MARGIN_KEYS, "minimum_effect_percent"), _number),
 }
 _STATISTICS: Final[Mapping[str, Reader]] = {
-    **dict.fromkeys(("sequential", "correction", "alternative", "prior"), _text),
+    **dict.fromkeys(("sequential", "correction", "alternative", "guardrails", "prior"), _text),
     "cuped": _flag,
     **dict.fromkeys(("planned_sample", "minimum_effect_percent", "pre_period_days"), _number),
     **dict.fromkeys(("prior_lift_percent", "prior_deviation_percent"), _number),
@@ -117,6 +117,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "statistics.sequential": words(vocabulary.SequentialMethod),
     "statistics.correction": words(vocabulary.Correction),
     "statistics.alternative": words(vocabulary.Alternative),
+    "statistics.guardrails": words(vocabulary.GuardrailRule),
     "statistics.prior": words(vocabulary.Prior),
     "targeting_rules.root.operator": GROUP_OPERATORS[:2],
     f"{CONDITION}[].operator": tuple(VALUES_OF_OPERATOR),

@@ -85,6 +85,11 @@ class AnalysisPlan:
         return np.asarray(~np.isnan(self.margins) | ~np.isnan(self.absolute_margins))
 
     @property
+    def requires_non_inferiority(self) -> bool:
+        """Whether each guardrail must be shown to lose no more than its margin."""
+        return self.statistics.guardrails == "non_inferior"
+
+    @property
     def is_one_sided(self) -> bool:
         """Whether p values are of the wanted direction alone."""
         return self.statistics.alternative == "one_sided"

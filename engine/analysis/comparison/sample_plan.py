@@ -11,6 +11,7 @@ import scipy
 
 from engine.analysis.comparison.comparable import deciding_visitors
 from engine.analysis.comparison.enough_data import conversions_needed
+from engine.analysis.comparison.guardrail_sample import guardrail_power, guardrail_sample, power_of_each
 from engine.analysis.comparison.metrics import Metrics
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
@@ -19,11 +20,13 @@ from engine.design.planning import required_sample
 from engine.design.planning.always_valid_plan import PLAN_DAYS, drift_at_pace, drift_by_day
 from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
 from engine.design.planning.stopping import Stopping
-from engine.stats.arrays import FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.vocabulary import SequentialMethod
 
 # Daily looks that the power of a group-sequential test is computed for, and the usual plan day of others.
 _LOOKS: Final = 28
+# By so much may the power of a plan, which is estimated again at every look, be below what it plans for.
+_ROUNDING: Final = 0.005
 # So many visitors stand for the shares of the traffic.
 _VISITORS_OF_SHARES: Final = 10**9
 
@@ -44,7 +47,9 @@ class SamplePlan:
     `detectable_now` is that of the visitors so far. By goal: `equivalence_margins` within which there is no
     relevant difference, and the loss of a guardrail beyond its margin that is detected by the plan (NaN
     elsewhere): `detectable_harm` as a share, `detectable_loss` beyond an absolute one in the metric's unit.
-    `running_days` is None where days are not known.
+    `guardrail_power` is that of showing by the plan that a guardrail without harm is within its margin, where
+    the experiment asks for it, and `planned_guardrail_power` what it plans for. `running_days` is None where
+    days are not known.
     """
 
     source: PlanSource
@@ -63,9 +68,16 @@ class SamplePlan:
     equivalence_margins: FloatArray
     detectable_harm: FloatArray
     detectable_loss: FloatArray
+    guardrail_power: FloatArray
+    planned_guardrail_power: float
     mean: float | None
     variance: float | None
     recorded: RecordedLook | None = None
+
+    @property
+    def is_guardrail_underpowered(self) -> BoolArray:
+        """Guardrails that the plan shows within their margins with clearly less power than planned for."""
+        return np.asarray(self.guardrail_power < self.planned_guardrail_power - _ROUNDING)
 
     @property
     def progress(self) -> float | None:
@@ -132,7 +144,10 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     if plan.statistics.sequential == "always_valid":
         days_known = 0.0 if running_days is None else running_days - known_after
         per_day = collected / days_known if days_known > 0 else np.nan
-        pooled = replace(pooled, drift=_always_valid_drift(plan, pooled, per_day))
+        drift, planned = (
+            _always_valid_drift(plan, pooled, per_day, power) for power in (POWER, power_of_each(plan))
+        )
+        pooled = replace(pooled, drift=drift, planned_drift=planned)
     required, source = _required(plan, pooled, collected, is_finished=is_finished)
     if recorded is not None:
         required, source = recorded.plan.required_visitors, recorded.plan.source
@@ -153,12 +168,13 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     )
     tuned = reachable if np.isfinite(reachable) and reachable > 0 else float(max(collected, 1))
     at_plan = collected if is_reached and source != "given" else tuned
+    known_at_plan = None if recorded is None else recorded.known_of(None if row is None else goal_ids[row])
     effects = pooled.detectable(at_plan)
     return SamplePlan(
         source=source,
         required_visitors=required,
         tuned_to=tuned,
-        at_plan=None if recorded is None else recorded.known_of(None if row is None else goal_ids[row]),
+        at_plan=known_at_plan,
         collected=collected,
         visitors=visitors,
         known_after=known_after,
@@ -171,33 +187,44 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
         equivalence_margins=_equivalence_margins(plan, pooled, recorded, goal_ids),
         detectable_harm=np.where(np.isnan(plan.margins), np.nan, effects),
         detectable_loss=np.where(np.isnan(plan.absolute_margins), np.nan, pooled.detectable_loss(at_plan)),
+        guardrail_power=guardrail_power(
+            plan, pooled.mean, pooled.variance, pooled.shares, known_at_plan or at_plan
+        ),
+        planned_guardrail_power=power_of_each(plan),
         mean=_finite(pooled.mean, row),
         variance=_finite(pooled.variance, row),
         recorded=recorded,
     )
 
 
-def drift_for(method: SequentialMethod, alpha: float, *, plan_day: float = _LOOKS) -> float:
-    """Compute the mean z at the plan that gives 80% power to one comparison at the two-sided `alpha`.
+def drift_for(
+    method: SequentialMethod, alpha: float, *, plan_day: float = _LOOKS, power: float = POWER
+) -> float:
+    """Compute the mean z at the plan that gives the power to one comparison at the two-sided `alpha`.
 
     `plan_day` is that of an always-valid test, whose power depends on it.
     """
     if method == "none":
-        return float(-scipy.special.ndtri(alpha / 2.0) + scipy.special.ndtri(POWER))
+        return float(-scipy.special.ndtri(alpha / 2.0) + scipy.special.ndtri(power))
     if method == "always_valid":
-        return float(drift_by_day(plan_day, alpha))
-    return Stopping(method, _LOOKS).drift(POWER, alpha)
+        return float(drift_by_day(plan_day, alpha, power))
+    return Stopping(method, _LOOKS).drift(power, alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pooled:
-    """Mean and variance of each goal's metric over all visitors, and what a plan needs beside them."""
+    """Mean and variance of each goal's metric over all visitors, and what a plan needs beside them.
+
+    `drift` is the mean z at the plan that gives 80% power, and `planned_drift` that which the sample is
+    planned for: more where the primary goal shares its power with guardrails.
+    """
 
     mean: FloatArray
     variance: FloatArray
     conversion_rate: FloatArray
     shares: FloatArray
     drift: float
+    planned_drift: float
 
     @classmethod
     def of(cls, plan: AnalysisPlan, evidence: Evidence, metrics: Metrics) -> "_Pooled":
@@ -210,6 +237,9 @@ class _Pooled:
             / np.maximum(evidence.trials.sum(axis=-1), 1),
             shares=plan.shares[order],
             drift=drift_for(plan.statistics.sequential, plan.two_sided_alpha),
+            planned_drift=drift_for(
+                plan.statistics.sequential, plan.two_sided_alpha, power=power_of_each(plan)
+            ),
         )
 
     @property
@@ -239,7 +269,10 @@ def _required(
         return collected, "finished"
     if plan.statistics.planned_sample is not None:
         return plan.statistics.planned_sample, "given"
-    visitors = _visitors_at(plan, pooled, pooled.drift)
+    visitors = np.maximum(
+        _visitors_at(plan, pooled, pooled.planned_drift),
+        guardrail_sample(plan, pooled.mean, pooled.variance, pooled.shares),
+    )
     return (int(visitors) if np.isfinite(visitors) else None), "blinded"
 
 
@@ -264,14 +297,14 @@ def _visitors_at(plan: AnalysisPlan, pooled: _Pooled, drift: FloatArray | float)
     )
 
 
-def _always_valid_drift(plan: AnalysisPlan, pooled: _Pooled, per_day: float) -> float:
+def _always_valid_drift(plan: AnalysisPlan, pooled: _Pooled, per_day: float, power: float) -> float:
     """Return the mean z that an always-valid test plans for, by the day on which its plan is reached."""
     alpha, given = plan.two_sided_alpha, plan.statistics.planned_sample
     if given is None:
-        required = _visitors_at(plan, pooled, drift_by_day(PLAN_DAYS, alpha))
+        required = _visitors_at(plan, pooled, drift_by_day(PLAN_DAYS, alpha, power))
     else:
         required = np.full(PLAN_DAYS.shape, float(given))
-    return float(drift_at_pace(required, per_day, alpha))
+    return float(drift_at_pace(required, per_day, alpha, power))
 
 
 def least_conversions(shares: FloatArray, control: int, *, by_mean: bool, is_bayesian: bool) -> float:

@@ -14,6 +14,7 @@ import scipy
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.decision.look_statistics import LookStatistics
 from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook
+from engine.design.planning.required_sample import NON_INFERIORITY_CRITICAL, NON_INFERIORITY_LEVEL
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
 from engine.stats.log_p_values import log_p_normal
@@ -29,7 +30,8 @@ class Established(ArrayRecord):
     """Findings that are established and kept, in the shape of the look's statistics.
 
     `crosses` its boundary upwards, on any day, which `wins` against the control from the second week on;
-    `loses`, `equivalent` within the margin of no relevant difference, `broken` guardrails.
+    `loses`, `equivalent` within the margin of no relevant difference, `broken` guardrails, and those
+    shown to be `non_inferior`, where the experiment asks for that.
     """
 
     crosses: BoolArray
@@ -37,6 +39,7 @@ class Established(ArrayRecord):
     loses: BoolArray
     equivalent: BoolArray
     broken: BoolArray
+    non_inferior: BoolArray
 
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> "Established":
@@ -66,15 +69,20 @@ def recorded_findings(data: AnalysisData, look: RecordedLook) -> Established:
         loses=flags(lambda one: one.loses),
         equivalent=flags(lambda one: one.is_equivalent),
         broken=flags(lambda one: one.is_broken),
+        non_inferior=flags(lambda one: one.is_non_inferior),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalRoles:
-    """Roles of the goals, one flag each: the primary goal and the guardrails; the others are secondary."""
+    """Roles of the goals, one flag each: the primary goal and the guardrails; the others are secondary.
+
+    With `requires_non_inferiority` each guardrail must be shown to lose no more than its margin.
+    """
 
     is_primary: BoolArray
     is_guardrail: BoolArray
+    requires_non_inferiority: bool = False
 
     @property
     def guardrail_alpha(self) -> float:
@@ -105,6 +113,7 @@ def established_at_any_look(  # noqa: PLR0913  # a look and the terms of its bou
     wins, loses = _calls(z, log_p, roles, alpha, primary_critical)
     limit = confidence_sequence_boundary.critical_value(at, EQUIVALENCE_LEVEL)
     harm_limit = confidence_sequence_boundary.critical_value(at, roles.guardrail_alpha)
+    safe_limit = confidence_sequence_boundary.critical_value(at, 2.0 * NON_INFERIORITY_LEVEL)
     week_over = np.asarray(is_first_week_over)[..., None, None]
     return Established(
         crosses=wins,
@@ -112,6 +121,7 @@ def established_at_any_look(  # noqa: PLR0913  # a look and the terms of its bou
         loses=loses,
         equivalent=_beyond(look, limit) & look.is_monitored & week_over,
         broken=_broken(look, harm_limit, roles, monitored=look.is_monitored),
+        non_inferior=_non_inferior(look, safe_limit, roles),
     )
 
 
@@ -141,6 +151,7 @@ def established_at_plan(  # noqa: PLR0913  # a look and the terms of its tests
         loses=loses,
         equivalent=_beyond(look, np.asarray(critical)) & look.is_enough,
         broken=_broken(look, np.asarray(harm_limit), roles, monitored=look.is_monitored),
+        non_inferior=_non_inferior(look, np.asarray(NON_INFERIORITY_CRITICAL), roles),
     )
 
 
@@ -172,3 +183,13 @@ def _broken(
     by_count = look.log_p_margin <= np.log(roles.guardrail_alpha)
     by_z = (look.margin_z < -critical) & monitored
     return np.asarray(np.where(few, by_count, by_z) & roles.is_guardrail[:, None])
+
+
+def _non_inferior(look: LookStatistics, critical: FloatArray, roles: GoalRoles) -> BoolArray:
+    """Flag guardrails that are shown to lose no more than their margins, where that is asked for.
+
+    Schultzberg, Ankargren and Frånberg (2024), "Risk-aware product decisions in A/B tests with multiple
+    metrics": all must be shown, so that the level of each is not divided.
+    """
+    is_shown = (look.margin_z > critical) & look.is_monitored & ~look.lacks_margin
+    return np.asarray(is_shown & roles.is_guardrail[:, None] & roles.requires_non_inferiority)

@@ -116,6 +116,7 @@ def goal_roles(data: AnalysisData) -> GoalRoles:
     return GoalRoles(
         is_primary=rows == (-1 if data.plan.primary is None else data.plan.primary),
         is_guardrail=data.plan.is_guardrail,
+        requires_non_inferiority=data.plan.requires_non_inferiority,
     )
 
 
@@ -252,6 +253,7 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
         is_unjudged=is_unjudged | (is_unknown & ~may_still_come),
         is_beyond_margin=of_guardrails(look.is_judged & look.is_beyond_margin),
         rests_on_one=np.where(wins & ~loses, of_primary(turns), ~solid_failure & turns.any(axis=-2)),
+        is_inconclusive=of_guardrails(~established.non_inferior & roles.requires_non_inferiority),
         gain=gain,
         has_alarm=has_alarm,
         measured_differs=measured_differs,

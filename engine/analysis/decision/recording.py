@@ -1,5 +1,6 @@
 """Recording of looks: the record of a decision, and the look that is due."""
 
+from dataclasses import fields
 from datetime import datetime
 
 import numpy as np
@@ -71,7 +72,7 @@ def _is_news(data: AnalysisData, decision: Decision) -> bool:
     for look in data.looks:
         known = known.also(recorded_findings(data, look))
     news = Established.combine(lambda pair: pair[0] & ~pair[1], [decision.at_any_look, known])
-    return bool((news.crosses | news.loses | news.equivalent | news.broken | news.wins).any())
+    return any(getattr(news, field.name).any() for field in fields(news))
 
 
 def _recorded_plan(data: AnalysisData) -> RecordedPlan:
@@ -114,6 +115,7 @@ def _comparisons(
             loses=bool(kept.loses[row, column]),
             is_equivalent=bool(kept.equivalent[row, column]),
             is_broken=bool(kept.broken[row, column]),
+            is_non_inferior=bool(kept.non_inferior[row, column]),
         )
 
     return {

@@ -20,12 +20,12 @@ class Situation(ArrayRecord):
     Of each variant: `is_compared` flags those with a control to compare with and traffic; `crosses` (its
     boundary upwards, on any day), `wins`, `loses` and `is_equivalent` are established on the primary goal,
     `is_broken` on any guardrail and `is_harmed` on any other goal; some guardrail is not known yet
-    (`is_unknown`), can't be judged (`is_unjudged`), or is worse at this look than its margin allows
-    (`is_beyond_margin`); a win, or the loss or harm by which it fails, is one visitor's (`rests_on_one`);
-    `gain` orders winners. Of the experiment: a health check `has_alarm`, or says that variants are measured
-    of different visitors (`measured_differs`), a comparison `has_data`, visitors entered but no outcome is
-    known (`is_outcome_open`), its plan `is_reached`, it `has_ended`, or it is a segment only
-    (`is_exploratory`).
+    (`is_unknown`), can't be judged (`is_unjudged`), is worse at this look than its margin allows
+    (`is_beyond_margin`), or must be shown to be within it, and is not (`is_inconclusive`); a win, or the loss
+    or harm by which it fails, is one visitor's (`rests_on_one`); `gain` orders winners. Of the experiment: a
+    health check `has_alarm`, or says that variants are measured of different visitors (`measured_differs`), a
+    comparison `has_data`, visitors entered but no outcome is known (`is_outcome_open`), its plan
+    `is_reached`, it `has_ended`, or it is a segment only (`is_exploratory`).
     """
 
     is_compared: BoolArray
@@ -39,6 +39,7 @@ class Situation(ArrayRecord):
     is_unjudged: BoolArray
     is_beyond_margin: BoolArray
     rests_on_one: BoolArray
+    is_inconclusive: BoolArray
     gain: FloatArray
     has_alarm: BoolArray
     measured_differs: BoolArray
@@ -71,9 +72,12 @@ class Situation(ArrayRecord):
 
     @property
     def shippable(self) -> BoolArray:
-        """Clean winners of which every guardrail is judged, and before the plan within its margin."""
+        """Clean winners of which every guardrail is judged, and before the plan within its margin.
+
+        And shown to be within it, where that is asked for.
+        """
         is_early = ~(self.is_reached | self.has_ended)[..., None]
-        judged = self.clean_winners & ~self.is_unknown & ~self.is_unjudged
+        judged = self.clean_winners & ~self.is_unknown & ~self.is_unjudged & ~self.is_inconclusive
         return judged & ~(self.is_beyond_margin & is_early)
 
     @property
@@ -135,7 +139,12 @@ RULE: Final[tuple[RuleRow, ...]] = (
     RuleRow(lambda s: _any(s.clean_winners & s.is_unjudged), "review", "guardrail_unjudged"),
     RuleRow(lambda s: _waits(s) & ~s.is_reached, "keep_running", "guardrail_unknown"),
     RuleRow(_waits, "review", "guardrail_unknown"),
-    # Only before the plan: a winner whose guardrail is beyond its margin by now.
+    RuleRow(
+        lambda s: _any(s.clean_winners & s.is_inconclusive) & (s.is_reached | s.has_ended),
+        "review",
+        "guardrail_inconclusive",
+    ),
+    # Only before the plan: a winner whose guardrail is beyond its margin by now, or not shown within it.
     RuleRow(lambda s: _any(s.clean_winners), "keep_running"),
     RuleRow(lambda s: _any(s.breaking), "review", "guardrail_broken"),
     RuleRow(lambda s: _any(s.winners), "review", "goal_harmed"),

@@ -54,6 +54,7 @@ class RecordedComparison:
     loses: bool = False
     is_equivalent: bool = False
     is_broken: bool = False
+    is_non_inferior: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +165,6 @@ def _established(look: RecordedLook) -> set[tuple[str, str, str]]:
         (goal, variant, kind)
         for goal, by_variant in look.comparisons.items()
         for variant, comparison in by_variant.items()
-        for kind in ("crosses", "wins", "loses", "is_equivalent", "is_broken")
+        for kind in ("crosses", "wins", "loses", "is_equivalent", "is_broken", "is_non_inferior")
         if getattr(comparison, kind)
     }

@@ -25,5 +25,10 @@ def report_plan(data: AnalysisData) -> PlanReport:
         days_left=sample.days_left,
         minimum_effect=float(sample.minimum_effect),
         detectable_effect=sample.detectable_effect,
+        guardrail_power={
+            goal.id: power
+            for goal, power in zip(data.experiment.goals, sample.guardrail_power.tolist(), strict=True)
+            if np.isfinite(power)
+        },
         detectable_harm={goal.id: loss for goal, loss in harm if np.isfinite(loss)},
     )

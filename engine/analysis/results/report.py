@@ -5,7 +5,7 @@ percents in the place of shares, and null in that of None.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal
 
@@ -30,6 +30,7 @@ Reason = Literal[
     "guardrail_broken",
     "guardrail_unknown",
     "guardrail_unjudged",
+    "guardrail_inconclusive",
     "goal_harmed",
     "measured_differs",
     "one_visitor",
@@ -169,6 +170,15 @@ class PlanReport:
             "detectable_harm_percent",
         ),
     ]
+    guardrail_power: Annotated[
+        Mapping[str, float],
+        AnswerField(
+            "percent",
+            "By the id of a guardrail that must be shown non-inferior: the power of the plan to show it "
+            "where there is no harm.",
+            "guardrail_power_percent",
+        ),
+    ] = field(default_factory=dict)
 
     @property
     def counted(self) -> int:

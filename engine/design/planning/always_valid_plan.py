@@ -18,19 +18,21 @@ _USUAL_DAY: Final = 28
 _SOLVED_DAYS: Final = (7, 8, 10, 14, 28, 56)
 
 
-def drift_by_day(day: npt.ArrayLike, alpha: float) -> FloatArray:
-    """Compute the mean z at the plan that gives 80% power to one comparison, by the day of the plan.
+def drift_by_day(day: npt.ArrayLike, alpha: float, power: float = POWER) -> FloatArray:
+    """Compute the mean z at the plan that gives the power to one comparison, by the day of the plan.
 
     A winner is shipped from FIRST_DAY on, so that the daily looks from then to the plan count. With one look
     it is c + z_power, c being the critical value of the confidence sequence at the plan; each further look
     lowers it. Days are clipped to those of PLAN_DAYS; `alpha` is two-sided.
     """
-    days, drifts = _solved(alpha)
+    days, drifts = _solved(alpha, power)
     at = 1.0 / np.clip(np.asarray(day, np.float64), FIRST_DAY, LAST_DAY)
     return np.asarray(np.interp(at, 1.0 / days[::-1], drifts[::-1]))
 
 
-def drift_at_pace(required: FloatArray, per_day: npt.ArrayLike, alpha: float) -> FloatArray:
+def drift_at_pace(
+    required: FloatArray, per_day: npt.ArrayLike, alpha: float, power: float = POWER
+) -> FloatArray:
     """Take the drift of the first day on which the visitors so far are those that its plan requires.
 
     `required` are the visitors of a plan with `drift_by_day(PLAN_DAYS)`, days along the last axis; `per_day`
@@ -41,12 +43,12 @@ def drift_at_pace(required: FloatArray, per_day: npt.ArrayLike, alpha: float) ->
     reached = pace[..., None] * PLAN_DAYS >= required
     day = PLAN_DAYS[np.where(reached.any(axis=-1), reached.argmax(axis=-1), -1)]
     is_known = (pace > 0) & ~np.isnan(required).all(axis=-1)
-    return drift_by_day(np.where(is_known, day, _USUAL_DAY), alpha)
+    return drift_by_day(np.where(is_known, day, _USUAL_DAY), alpha, power)
 
 
 @lru_cache(maxsize=64)
-def _solved(alpha: float) -> tuple[FloatArray, FloatArray]:
+def _solved(alpha: float, power: float) -> tuple[FloatArray, FloatArray]:
     drifts = [
-        Stopping("always_valid", looks=day, first_look=FIRST_DAY).drift(POWER, alpha) for day in _SOLVED_DAYS
+        Stopping("always_valid", looks=day, first_look=FIRST_DAY).drift(power, alpha) for day in _SOLVED_DAYS
     ]
     return np.array(_SOLVED_DAYS, np.float64), np.array(drifts)

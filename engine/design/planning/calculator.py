@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from engine.design.analysis_settings import LEVEL_OF_CHANCE
+from engine.design.planning.required_sample import NON_INFERIORITY_LEVEL, power_of_each
 from engine.design.planning.sample_size import (
     Mean,
     Metric,
@@ -142,6 +143,12 @@ class SampleQuestion:
         float | None,
         optional(number(0, 99)).described("Non-inferiority margin, in percent of the control."),
     ] = None
+    guardrails: Annotated[
+        int,
+        whole(0, 49).described(
+            "Guardrails to be shown non-inferior, which share the power; with `margin`, of one of them."
+        ),
+    ] = 0
     correlation: Annotated[
         float,
         number(-0.99, 0.99).described("Correlation of the metric with its pre-period value, for CUPED."),
@@ -219,9 +226,13 @@ def _metric(question: SampleQuestion) -> Metric:
 
 
 def _plan(question: SampleQuestion) -> Plan:
+    power = power_of_each(1 + question.guardrails, together=question.power / 100)
+    if question.guardrails and question.margin is not None:
+        # As the decision rule tests them: by one look at the plan, for each variant.
+        return Plan(alpha=NON_INFERIORITY_LEVEL, power=power, margin=question.margin / 100, is_one_sided=True)
     return Plan(
         alpha=(100 - question.confidence_level) / 100,
-        power=question.power / 100,
+        power=power,
         comparisons=question.variants - 1,
         stopping=Stopping(question.method, question.looks),
         margin=None if question.margin is None else question.margin / 100,

@@ -10,10 +10,14 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 
 POWER: Final = 0.80
+# One-sided level at which each guardrail is shown to be non-inferior, however many there are: all must be.
+NON_INFERIORITY_LEVEL: Final = 0.05
+NON_INFERIORITY_CRITICAL: Final = float(-scipy.special.ndtri(NON_INFERIORITY_LEVEL))
 # Running days before which no plan is reached and no winner shipped: every weekday once.
 FIRST_DAY: Final = 7
 # The running day on which a plan without a given sample ends.
@@ -51,6 +55,41 @@ def required_visitors(  # noqa: PLR0913  # every term of the formula
         least = np.maximum(LEAST_CONVERSIONS * np.asarray(shares).shape[-1], least_conversions)
         visitors = np.ceil(np.maximum(needed, least / rate) * (1.0 - 1e-12))
     return np.where((pooled > 0) & (rate > 0) & np.isfinite(visitors), visitors, np.nan)
+
+
+def non_inferiority_visitors(
+    *,
+    variance: npt.ArrayLike,
+    lost: npt.ArrayLike,
+    kept: npt.ArrayLike,
+    shares: npt.ArrayLike,
+    drift: npt.ArrayLike,
+) -> FloatArray:
+    """Compute the visitors that show a guardrail without harm to be within its margin; NaN if none do.
+
+    N = drift² · V (k²/w_c + 1/w_v) / lost², for the variant with the fewest visitors, rounded up. `lost` is
+    the margin in the metric's unit, `kept` the ratio of the means at a relative margin (k = 1 below 1, which
+    errs on the side of more visitors), and `drift` the mean z at the plan, z_.95 + z_β.
+    """
+    weights, lost_ = np.asarray(shares, np.float64), np.asarray(lost, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        more = (np.square(np.maximum(np.asarray(kept, np.float64), 1.0)) - 1.0) / weights[..., 0]
+        needed = np.square(np.asarray(drift, np.float64) / lost_) * np.asarray(variance, np.float64)
+        visitors = np.ceil(needed * (smallest_pair(weights) + more) * (1.0 - 1e-12))
+    return np.where((lost_ > 0) & (visitors > 0) & np.isfinite(visitors), visitors, np.nan)
+
+
+def non_inferiority_drift(power: float) -> float:
+    """Compute the mean z at the plan that shows a guardrail within its margin with that power."""
+    return float(NON_INFERIORITY_CRITICAL + scipy.special.ndtri(power))
+
+
+def power_of_each(tests: int, *, together: float = POWER) -> float:
+    """Compute the power of each of so many tests that all must show their effect with the power `together`.
+
+    The chance of missing one is shared among them: 1 - (1 - power) / tests.
+    """
+    return 1.0 - (1.0 - together) / tests
 
 
 def detectable_effect(

@@ -1,10 +1,18 @@
-"""Messages of winners that wait for a guardrail: not known yet, not judgeable, or beyond its margin."""
+"""Messages of winners that wait for a guardrail: unknown, not judgeable, beyond its margin, inconclusive."""
+
+import math
 
 from engine.analysis.report.decision_context import DecisionContext, Message
-from engine.analysis.report.messages.plan_progress import first_outcomes, how_long, progress
-from engine.analysis.report.messages.variant_sentences import comparison, leader_and_control, losers, quoted
+from engine.analysis.report.messages.plan_progress import basis, first_outcomes, how_long, progress
+from engine.analysis.report.messages.variant_sentences import (
+    allowed_harm,
+    comparison,
+    leader_and_control,
+    losers,
+    quoted,
+)
 from engine.analysis.report.messages.verdicts import winner_headline
-from engine.analysis.results.formatting import listed
+from engine.analysis.results.formatting import listed, share
 from engine.design.experiment import Goal
 from engine.stats.arrays import BoolArray
 
@@ -48,10 +56,51 @@ def guardrail_beyond(context: DecisionContext) -> Message:
     )
 
 
+def guardrail_inconclusive(context: DecisionContext) -> Message:
+    """Announce a winner of which a guardrail is not shown to lose no more than its margin."""
+    leader, _ = leader_and_control(context)
+    goals = _open_goals(context, ~context.decision.findings.non_inferior)
+    is_early = context.decision.recommendation == "keep_running"
+    within = (
+        "are not shown to be within their margins"
+        if len(goals) > 1
+        else "is not shown to be within its margin"
+    )
+    margins = ""
+    for goal in goals:
+        row = context.experiment.goals.index(goal)
+        margins += f" {goal.name}: {allowed_harm(context, row)}{shown_with(context, row)}."
+    weigh = f"Weigh the gain on {context.goal.name} against a possible loss on {_listed_names(goals)}"
+    return Message(
+        label="Keep running" if is_early else "Review",
+        tone="neutral" if is_early else "warning",
+        headline=f"{winner_headline(context, leader)}, but {_listed_names(goals)} {within}"
+        f"{' yet' if is_early else ''}",
+        explanation=_compared(context) + margins + (progress(context) if is_early else basis(context)),
+        next_step=how_long(context) if is_early else f"{weigh}, or test again with more visitors.",
+    )
+
+
+def shown_with(context: DecisionContext, row: int) -> str:
+    """Say with which power the plan shows that a guardrail without harm is within its margin."""
+    power = float(context.sample.guardrail_power[row])
+    if math.isnan(power):
+        return ""
+    is_weak = context.sample.is_guardrail_underpowered[row]
+    needed = f" ({share(context.sample.planned_guardrail_power)} is needed)" if is_weak else ""
+    return f", which the plan shows with {share(power)} power where there is no harm{needed}"
+
+
 def is_held_back(context: DecisionContext) -> bool:
     """Tell whether a winner would ship, but for a guardrail that is beyond its margin by now."""
     situation = context.decision.situation
     return bool((situation.clean_winners & situation.is_beyond_margin).any())
+
+
+def is_inconclusive(context: DecisionContext) -> bool:
+    """Tell whether a winner would ship, but for a guardrail that is not shown to be within its margin."""
+    situation = context.decision.situation
+    return bool((situation.clean_winners & situation.is_inconclusive).any())
 
 
 def describe_unjudged(context: DecisionContext) -> tuple[str, str] | None:

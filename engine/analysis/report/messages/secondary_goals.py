@@ -1,7 +1,7 @@
 """Headline and explanation of goals other than the primary one; the action is the experiment's."""
 
 from engine.analysis.report.decision_context import DecisionContext
-from engine.analysis.report.messages.open_guardrails import describe_unjudged
+from engine.analysis.report.messages.open_guardrails import describe_unjudged, shown_with
 from engine.analysis.report.messages.reviews import ruled_out
 from engine.analysis.report.messages.variant_sentences import (
     allowed_harm,
@@ -56,6 +56,14 @@ def _guardrail(context: DecisionContext) -> tuple[str, str]:
             context, broken, only=context.row
         )
     allowed = allowed_harm(context, context.row)
+    if context.data.plan.requires_non_inferiority:
+        shown = len(context.found(context.decision.findings.non_inferior)) == len(context.challengers)
+        word = "is shown" if shown else "is not shown"
+        power = "" if shown else shown_with(context, context.row)
+        return (
+            f"{context.goal.name} {word} to be within its margin",
+            f" {allowed[0].upper()}{allowed[1:]}{power}.",
+        )
     sentence = f" {allowed[0].upper()}{allowed[1:]}; more is not established.{_detectable_harm(context)}"
     return f"No harm beyond the margin found on {context.goal.name}", sentence
 

@@ -11,8 +11,11 @@ from engine.analysis.results.report import Reason, Recommendation
 
 
 def _keep_running(context: DecisionContext) -> Message:
-    held_back = open_guardrails.is_held_back(context)
-    return open_guardrails.guardrail_beyond(context) if held_back else unfinished.keep_running(context)
+    if open_guardrails.is_held_back(context):
+        return open_guardrails.guardrail_beyond(context)
+    if open_guardrails.is_inconclusive(context):
+        return open_guardrails.guardrail_inconclusive(context)
+    return unfinished.keep_running(context)
 
 
 MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[DecisionContext], Message]]] = {
@@ -23,6 +26,7 @@ MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[Decision
     ("review", "guardrail_broken"): reviews.guardrail_broken,
     ("review", "guardrail_unknown"): open_guardrails.guardrail_unknown,
     ("review", "guardrail_unjudged"): open_guardrails.guardrail_unjudged,
+    ("review", "guardrail_inconclusive"): open_guardrails.guardrail_inconclusive,
     ("keep_running", "guardrail_unknown"): open_guardrails.guardrail_unknown,
     ("review", "measured_differs"): doubtful_data.measured_differs,
     ("review", "one_visitor"): doubtful_data.one_visitor,

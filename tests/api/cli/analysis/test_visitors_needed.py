@@ -16,7 +16,19 @@ def test_visitors_for_an_effect_have_a_published_value(run: Run) -> None:
 
 def test_every_option_reaches_the_calculator(run: Run) -> None:
     ran = run(
-        *("plan", "--baseline-mean", "20", "--standard-deviation", "35", "--effect", "4", "--margin", "1"),
+        *(
+            "plan",
+            "--baseline-mean",
+            "20",
+            "--standard-deviation",
+            "35",
+            "--effect",
+            "4",
+            "--margin",
+            "1",
+            "--guardrails",
+            "2",
+        ),
         *("--daily-visitors", "900", "--confidence", "90", "--power", "90", "--variants", "3"),
         *("--method", "always_valid", "--looks", "9", "--correlation", "0.5", "--json"),
     )
@@ -25,6 +37,7 @@ def test_every_option_reaches_the_calculator(run: Run) -> None:
         standard_deviation=35,
         effect=4,
         margin=1,
+        guardrails=2,
         daily_visitors=900,
         confidence_level=90,
         power=90,

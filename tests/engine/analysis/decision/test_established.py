@@ -123,3 +123,31 @@ def test_many_runs_and_days_are_judged_like_each_alone(fraction: float) -> None:
     )
     each = [[at_any_look(look(z=one), fraction=np.asarray(fraction)).wins for one in run] for run in z]
     np.testing.assert_array_equal(together.wins, np.array(each))
+
+
+def test_each_guardrail_is_shown_within_its_margin_at_a_one_sided_5_percent_however_many_there_are() -> None:
+    limit = stats.norm.isf(0.05)
+    statistics = look(margin_z=[[9.0, 9.0], [limit - 0.01, limit + 0.01], [limit + 0.01, -9.0]])
+    roles = GoalRoles(
+        is_primary=np.array([True, False, False]),
+        is_guardrail=np.array([False, True, True]),
+        requires_non_inferiority=True,
+    )
+    shown = [[False, False], [False, True], [True, False]]
+    assert established_at_plan(statistics, roles=roles, alpha=0.05).non_inferior.tolist() == shown
+    # Theorem 2.2 of Waudby-Smith et al. (2024) at a two-sided 10%: 2.763757 at the planned sample.
+    beyond = look(margin_z=[[9.0, 9.0], [2.76, 2.77], [9.0, -9.0]])
+    assert at_any_look(beyond, roles).non_inferior.tolist() == [[False, False], [False, True], [True, False]]
+
+
+def test_nothing_is_shown_non_inferior_unless_it_is_asked_for() -> None:
+    guardrail = GoalRoles(is_primary=np.array([False]), is_guardrail=np.array([True]))
+    far = look(margin_z=[[9.0]])
+    assert not at_any_look(far, guardrail).non_inferior.any()
+    asked = GoalRoles(
+        is_primary=np.array([False]), is_guardrail=np.array([True]), requires_non_inferiority=True
+    )
+    assert at_any_look(far, asked).non_inferior.all()
+    for without in ("is_monitored", "lacks_margin"):
+        flag = np.array([[without == "lacks_margin"]])
+        assert not at_any_look(look(margin_z=[[9.0]], **{without: flag}), asked).non_inferior.any()

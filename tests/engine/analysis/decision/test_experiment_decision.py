@@ -11,6 +11,8 @@ from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
+from engine.errors import InvalidDesignError
+from engine.vocabulary import GuardrailRule
 from tests.builders import NOW, STARTED, a_goal, an_experiment
 from tests.observations import observed
 
@@ -206,6 +208,60 @@ def test_a_broken_guardrail_rolls_back_until_the_primary_goal_crosses_its_own_bo
     assert action(later)[:2] == ("review", "guardrail_broken")
     alone = report_on([9_000] * 2, [[900, 990], [0, 80]], day=5, goals=GUARDED)
     assert action(alone)[:2] == ("rollback", None)
+
+
+@pytest.mark.parametrize(
+    ("errors", "rule", "expected"),
+    [
+        # A rise of at most 10% is allowed; the error of the difference is about 4% of the 1,000.
+        ([1_000, 1_000], "non_inferior", ("ship", None)),
+        ([1_000, 1_060], "non_inferior", ("review", "guardrail_inconclusive")),
+        ([1_000, 1_060], "not_harmed", ("ship", None)),
+        ([1_000, 1_250], "non_inferior", ("review", "guardrail_broken")),
+    ],
+)
+def test_a_guardrail_that_must_be_is_shown_within_its_margin_at_the_plan(
+    errors: list[int], rule: GuardrailRule, expected: tuple[str, str | None]
+) -> None:
+    config = {"event_name": "error", "direction": "decrease", "guardrail_margin_percent": 10}
+    goals = (a_goal(), replace(GUARDRAIL, config=config))
+    statistics = Statistics(guardrails=rule, planned_sample=30_000)
+    given: dict[str, Any] = {"goals": goals, "statistics": statistics}
+    report = report_on([15_000] * 2, [[1_500, 1_740], errors], **given)
+    assert action(report)[:2] == expected
+    early = report_on([12_000] * 2, [[1_200, 1_440], errors], day=9, **given)
+    waits = rule == "non_inferior" and expected[1] != "guardrail_broken"
+    assert action(early)[:2] == (("keep_running", None) if waits else expected)
+
+
+def test_what_is_shown_at_the_plan_is_kept_and_the_sequence_may_show_more_later() -> None:
+    config = {"event_name": "error", "direction": "decrease", "guardrail_margin_percent": 10}
+    goals = (a_goal(), replace(GUARDRAIL, config=config))
+    given: dict[str, Any] = {
+        "goals": goals,
+        "statistics": Statistics(guardrails="non_inferior", planned_sample=30_000),
+    }
+    shown = report_on([15_000] * 2, [[1_500, 1_740], [1_000, 1_000]], **given)
+    assert action(shown)[:2] == ("ship", None)
+    late: dict[str, Any] = {"visitors": [15_200] * 2, "conversions": [[1_520, 1_750], [1_000, 1_060]]}
+    assert action(report_on(**late, day=11, looks=[look_of(shown)], **given))[:2] == ("ship", None)
+    open_ = report_on([15_000] * 2, [[1_500, 1_740], [1_000, 1_060]], **given)
+    assert action(open_)[:2] == ("review", "guardrail_inconclusive")
+    # z = 1.9 is enough at the one look at the plan, and not after it.
+    more: dict[str, Any] = {"visitors": [18_000] * 2, "conversions": [[1_800, 2_080], [1_200, 1_220]]}
+    assert action(report_on(**more, day=13, looks=[look_of(open_)], **given))[:2] == (
+        "review",
+        "guardrail_inconclusive",
+    )
+    sure: dict[str, Any] = {"visitors": [40_000] * 2, "conversions": [[4_000, 4_600], [2_700, 2_700]]}
+    assert action(report_on(**sure, day=25, looks=[look_of(open_)], **given))[:2] == ("ship", None)
+
+
+def test_a_margin_of_0_cannot_be_shown() -> None:
+    with pytest.raises(InvalidDesignError, match="no sample shows a loss of 0") as refused:
+        an_experiment(goals=GUARDED, statistics=Statistics(guardrails="non_inferior"))
+    (problem,) = refused.value.problems
+    assert problem.field == "goals[1].config.guardrail_margin_percent"
 
 
 def test_a_broken_guardrail_stays_broken_though_later_data_are_within_its_margin() -> None:

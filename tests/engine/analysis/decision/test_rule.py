@@ -10,7 +10,7 @@ from engine.analysis.decision.rule import RULE, Situation, choose_row, choose_va
 
 # A letter a variant: Wins, Crosses its boundary in the first week, Loses, Equivalent, open (.); then b for a
 # broken guardrail, u for one that is not known yet, j for one that can't be judged, m for one beyond its
-# margin by now; h for another harm.
+# margin by now, i for one not shown to be within it; h for another harm.
 CONTROL = "-"
 
 
@@ -53,6 +53,12 @@ TABLE = {
     "a winner with a guardrail beyond its margin": Row("Wm", "keep_running 1"),
     "a winner with a guardrail beyond its margin at the plan": Row("Wm", "ship 1", "reached"),
     "a winner with a guardrail beyond its margin, ended": Row("Wm", "ship 1", "ended"),
+    "a winner with a guardrail not shown within its margin": Row("Wi", "keep_running 1"),
+    "the same at the plan": Row("Wi", "review guardrail_inconclusive 1", "reached"),
+    "the same, ended": Row("Wi", "review guardrail_inconclusive 1", "ended"),
+    "the same, and not known yet": Row("Wiu", "review guardrail_unknown 1", "reached"),
+    "the same, and broken": Row("Wib", "review guardrail_broken 1", "reached"),
+    "two winners, one shown within its margins": Row("W Wi", "ship 1", "reached"),
     "two winners, the better with an unknown guardrail": Row("W Wu", "ship 1"),
     "two winners, the better beyond a margin": Row("W Wm", "ship 1"),
     "a loser with an unknown guardrail": Row("Lu", "rollback"),
@@ -109,6 +115,7 @@ def situation(row: Row) -> Situation:
         is_unjudged=flags("j"),
         is_beyond_margin=flags("m"),
         rests_on_one=flags("1"),
+        is_inconclusive=flags("i"),
         gain=np.array([np.nan, *range(1, len(variants))], np.float64),
         has_alarm=fact("alarm"),
         measured_differs=fact("measured_differs"),

@@ -5,7 +5,8 @@ import pytest
 from engine.analysis.analyze import analyze
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.power import underpowered
-from tests.builders import STARTED, an_experiment
+from engine.design.analysis_settings import Statistics
+from tests.builders import STARTED, a_goal, an_experiment
 from tests.observations import check_input, observed
 
 
@@ -48,6 +49,20 @@ def test_a_test_that_detects_no_sensible_change_says_so_in_numbers() -> None:
         " even a doubling would probably be missed."
     )
     assert "%" not in check.message
+
+
+def test_a_plan_too_small_to_show_guardrails_within_their_margins_is_a_warning_with_its_power() -> None:
+    guardrail = a_goal(
+        id="goal_2", is_primary=False, config={"event_name": "x", "guardrail_margin_percent": 4}
+    )
+    for planned, status in ((40_000, "warning"), (200_000, "ok")):
+        settings = Statistics(guardrails="non_inferior", planned_sample=planned)
+        experiment = an_experiment(weights=(1, 1), goals=(a_goal(), guardrail), statistics=settings)
+        evidence = observed([planned // 2] * 2, [[planned // 20] * 2] * 2)
+        check = underpowered(check_input(experiment, evidence))
+        assert check.status == status
+        # Φ(.004 / sqrt(.09 · 4 / 40,000) - 1.645) = 37.8%
+        assert ("with 37.8% power only, where 90% is needed" in check.message) == (planned == 40_000)
 
 
 def test_an_alarm_comes_before_a_decision() -> None:

@@ -55,6 +55,7 @@ CLICKS = a_goal(
     name="Clicks per view",
     config={"event_name": "click", "measure": "ratio", "denominator": {"event_name": "view"}},
 )
+NON_INFERIOR = Statistics(guardrails="non_inferior")
 PROFIT = a_goal(
     id="goal_2",
     name="Profit",
@@ -263,6 +264,25 @@ SITUATIONS: dict[str, Situation] = {
             a_goal(),
             replace(GUARDRAIL, config={"direction": "decrease", "guardrail_margin_absolute": 0.5, **ERROR}),
         ),
+    ),
+    "a winner whose guardrail is shown within its margin": Situation(
+        visitors=[100_000] * 2,
+        conversions=[[10_000, 10_600], [8_000, 7_950]],
+        goals=(a_goal(), GUARDRAIL),
+        statistics=NON_INFERIOR,
+    ),
+    "a winner at the plan, its guardrail not shown within its margin": Situation(
+        visitors=[15_500] * 2,
+        conversions=[[1_550, 1_800], [1_200, 1_210]],
+        goals=(a_goal(), GUARDRAIL),
+        statistics=replace(NON_INFERIOR, planned_sample=31_000),
+    ),
+    "a winner before the plan, its guardrail not shown within its margin": Situation(
+        visitors=[15_500] * 2,
+        conversions=[[1_550, 1_800], [1_200, 1_210]],
+        goals=(a_goal(), GUARDRAIL),
+        statistics=NON_INFERIOR,
+        day=10,
     ),
     "a winner before the plan, its guardrail beyond the margin": Situation(
         visitors=[8_000] * 2,

@@ -99,3 +99,18 @@ def test_a_value_out_of_bounds_is_named_once() -> None:
         with pytest.raises(InvalidDesignError) as error:
             read_question(fields)
         assert len(error.value.problems) == 1
+
+
+def test_guardrails_to_be_shown_non_inferior_share_the_power() -> None:
+    guardrail = asked(baseline_rate=10, effect=0, margin=4, guardrails=1).visitors_per_variant
+    # statsmodels: NormalIndPower().solve_power(.004/.3, alpha=.05, power=.9, alternative="larger") is 96,343
+    # an arm of one variance; that of a control less the margin is .96² of it.
+    assert guardrail == pytest.approx(96_343 * (1 + 0.96**2) / 2, rel=1e-4)
+    # Variants and stopping rules are the primary goal's.
+    others = asked(baseline_rate=10, effect=0, margin=4, guardrails=1, variants=3, method="always_valid")
+    assert others.visitors_per_variant == guardrail
+    # Twice the tests, half the chance of missing one: 90% power for the primary goal.
+    primary, ninety = (
+        asked(baseline_rate=10, effect=10, **more) for more in ({"guardrails": 1}, {"power": 90})
+    )
+    assert primary == ninety
