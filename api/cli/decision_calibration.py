@@ -45,11 +45,13 @@ def simulate(runs: int, seed: int, *, all_cases: bool) -> "list[DecisionRates]":
 
 
 def print_table(rates: "Sequence[DecisionRates]", runs: int) -> None:
-    """Print the table of decisions, and a sentence for each case with secondary goals."""
+    """Print the table of decisions, and a sentence for each case with secondary goals or guardrails."""
     out.print(_table(rates, runs))
     for one in rates:
         if one.case.secondary:
             out.print(_secondary(one), highlight=False)
+        elif one.case.guardrail is not None:
+            out.print(_guarded(one), highlight=False)
 
 
 def missed(rates: "Sequence[DecisionRates]") -> list[str]:
@@ -86,7 +88,7 @@ def _table(rates: "Sequence[DecisionRates]", runs: int) -> "Table":
     table.add_row("bar", "", *limits)
     table.add_section()
     for one in rates:
-        if not one.case.secondary:
+        if not one.case.secondary and one.case.guardrail is None:
             cells = [_cell(one, name) for _, name in _COLUMNS]
             table.add_row(_label(one), one.case.method, *cells)
     return table
@@ -107,6 +109,18 @@ def _secondary(rates: "DecisionRates") -> str:
         f" {found['false secondary harm']} of tests without an effect. With two of them harmed by the planned"
         f" effect, each is found in {found['secondary harm found']}, and {found['false discoveries']} of"
         " discoveries are false."
+    )
+
+
+def _guarded(rates: "DecisionRates") -> str:
+    case, found = rates.case, {name: f"{figure.value * 100:.1f}%" for name, figure in rates.figures.items()}
+    rule = "to be shown non-inferior" if case.non_inferior else "that must not be found harmed"
+    return (
+        f"{case.guardrails} guardrail{'' if case.guardrails == 1 else 's'} {rule} ({_label(rates)}): a"
+        f" variant with the planned effect ships in {found['shipped without harm']} of tests without"
+        f" harm, and in {found['harm shipped']} where it harms one by its margin and the planned effect"
+        f" ({found['harm shipped at 3x']} at three times the effect). At the margin"
+        f" {found['shipped at the margin']} ship."
     )
 
 
@@ -138,6 +152,8 @@ def records_of(rates: "DecisionRates") -> list[dict[str, object]]:
                 "planned_effect": case.planned_effect,
                 "delay_days": case.delay,
                 "secondary_goals": case.secondary,
+                "guardrails": 0 if case.guardrail is None else case.guardrails,
+                "non_inferior": case.non_inferior,
                 "runs": rates.runs,
                 "figure": name,
                 "value": figure.value,

@@ -14,7 +14,7 @@ import scipy
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.decision.look_statistics import LookStatistics
 from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook
-from engine.design.planning.required_sample import NON_INFERIORITY_CRITICAL, NON_INFERIORITY_LEVEL
+from engine.design.planning.required_sample import NON_INFERIORITY_CRITICAL
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
 from engine.stats.log_p_values import log_p_normal
@@ -113,7 +113,6 @@ def established_at_any_look(  # noqa: PLR0913  # a look and the terms of its bou
     wins, loses = _calls(z, log_p, roles, alpha, primary_critical)
     limit = confidence_sequence_boundary.critical_value(at, EQUIVALENCE_LEVEL)
     harm_limit = confidence_sequence_boundary.critical_value(at, roles.guardrail_alpha)
-    safe_limit = confidence_sequence_boundary.critical_value(at, 2.0 * NON_INFERIORITY_LEVEL)
     week_over = np.asarray(is_first_week_over)[..., None, None]
     return Established(
         crosses=wins,
@@ -121,7 +120,7 @@ def established_at_any_look(  # noqa: PLR0913  # a look and the terms of its bou
         loses=loses,
         equivalent=_beyond(look, limit) & look.is_monitored & week_over,
         broken=_broken(look, harm_limit, roles, monitored=look.is_monitored),
-        non_inferior=_non_inferior(look, safe_limit, roles),
+        non_inferior=_non_inferior(look, limit, roles),
     )
 
 

@@ -149,11 +149,16 @@ def _required(days: SimulatedDays) -> tuple[FloatArray, FloatArray]:
             least_conversions=case.least_conversions,
         )
 
-    drift = np.array(case.drift)
+    drift = np.array(case.planned_drift)
     if case.sequential == "always_valid":
         per_day = float(case.daily_visitors.sum())
-        drift = drift_at_pace(required(drift_by_day(PLAN_DAYS, case.alpha)), per_day, case.alpha)
-    return required(drift[..., None])[..., 0], np.full((1, 1, 1, 1), case.relevant_effect)
+        by_day = required(drift_by_day(PLAN_DAYS, case.alpha, case.power_of_each))
+        drift = drift_at_pace(by_day, per_day, case.alpha, case.power_of_each)
+    guardrails = together[..., 1 : 1 + case.guardrails]
+    guarded = case.guardrail_sample(guardrails.mean, guardrails.variance)
+    return np.maximum(required(drift[..., None])[..., 0], guarded), np.full(
+        (1, 1, 1, 1), case.relevant_effect
+    )
 
 
 def _at_any_look(
@@ -201,7 +206,11 @@ def _spending_limits(days: SimulatedDays) -> FloatArray | None:
 
 
 def _roles(case: DecisionCase) -> GoalRoles:
-    return GoalRoles(is_primary=np.arange(case.goals) == 0, is_guardrail=~np.isnan(guardrail_margins(case)))
+    return GoalRoles(
+        is_primary=np.arange(case.goals) == 0,
+        is_guardrail=~np.isnan(guardrail_margins(case)),
+        requires_non_inferiority=case.non_inferior,
+    )
 
 
 def _situation(

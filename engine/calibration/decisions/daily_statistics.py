@@ -52,10 +52,10 @@ def compare_days(days: SimulatedDays, *, equivalence_margin: npt.ArrayLike) -> L
 
 
 def guardrail_margins(case: DecisionCase) -> FloatArray:
-    """Return the margin of each goal; NaN for all but the guardrail."""
+    """Return the margin of each goal; NaN for all but guardrails."""
     margins = np.full(case.goals, np.nan)
     if case.guardrail is not None:
-        margins[1] = case.guardrail
+        margins[1 : 1 + case.guardrails] = case.guardrail
     return margins
 
 

@@ -11,6 +11,9 @@ from engine.calibration.trials import LEVEL, OrderShape, order_variance
 from engine.design.planning.required_sample import (
     LAST_DAY,
     detectable_effect,
+    non_inferiority_drift,
+    non_inferiority_visitors,
+    power_of_each,
     required_visitors,
 )
 from engine.stats.arrays import FloatArray
@@ -33,8 +36,9 @@ class DecisionCase:
     lift as a share.
     With `delay` conversions arrive so many days after the visit on average. With `known_after` an outcome is
     known so many days after the visit, as of retention, and counts for nothing before. `guardrail` is the
-    margin of a second goal, None without one; `secondary` is the number of further goals. All goals have one
-    rate and are independent.
+    margin of `guardrails` goals after the primary one, None without any, which with `non_inferior` must be
+    shown to be within it; `secondary` is the number of further goals. All goals have one rate and are
+    independent.
     """
 
     rate: float
@@ -44,6 +48,8 @@ class DecisionCase:
     method: DecisionMethod = "default"
     minimum_effect: float = 0.10
     guardrail: float | None = None
+    guardrails: int = 1
+    non_inferior: bool = False
     secondary: int = 0
     delay: float = 0.0
     known_after: int = 0
@@ -84,8 +90,18 @@ class DecisionCase:
 
     @property
     def drift(self) -> float:
-        """Mean z that the plan aims at."""
+        """Mean z at the plan that gives 80% power."""
         return drift_for(self.sequential, self.alpha, plan_day=self.plan_day)
+
+    @property
+    def power_of_each(self) -> float:
+        """Power planned for the primary goal, and for each guardrail that must be shown within its margin."""
+        return power_of_each(1 + (self.guardrails if self.non_inferior else 0))
+
+    @property
+    def planned_drift(self) -> float:
+        """Mean z of the primary goal at the plan that gives it `power_of_each`."""
+        return drift_for(self.sequential, self.alpha, plan_day=self.plan_day, power=self.power_of_each)
 
     @property
     def shares(self) -> FloatArray:
@@ -95,8 +111,8 @@ class DecisionCase:
 
     @property
     def goals(self) -> int:
-        """Number of goals: the primary one, a guardrail, and secondary ones."""
-        return 1 + (self.guardrail is not None) + self.secondary
+        """Number of goals: the primary one, guardrails, and secondary ones."""
+        return 1 + (0 if self.guardrail is None else self.guardrails) + self.secondary
 
     @property
     def variance(self) -> float:
@@ -118,10 +134,28 @@ class DecisionCase:
             conversion_rate=self.rate,
             minimum_effect=self.minimum_effect,
             shares=self.shares,
-            drift=self.drift,
+            drift=self.planned_drift,
             least_conversions=self.least_conversions,
         )
-        return int(needed)
+        return int(
+            np.maximum(needed, self.guardrail_sample(np.array([self.rate]), np.array([self.variance])))
+        )
+
+    def guardrail_sample(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """Compute the visitors that show every guardrail within its margin; guardrails are the last axis.
+
+        0 where none must be shown.
+        """
+        if self.guardrail is None or not self.non_inferior:
+            return np.zeros(mean.shape[:-1])
+        visitors = non_inferiority_visitors(
+            variance=variance,
+            lost=self.guardrail * mean,
+            kept=1.0 - self.guardrail,
+            shares=self.shares,
+            drift=non_inferiority_drift(self.power_of_each),
+        )
+        return np.asarray(visitors.max(axis=-1))
 
     @property
     def daily_visitors(self) -> FloatArray:

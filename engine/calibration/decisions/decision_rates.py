@@ -57,6 +57,20 @@ BARS: Final[Mapping[str, Bar]] = {
     "harm found": Bar(limit=0.80, is_least=True),
     "false secondary harm": Bar(limit=0.032),
     "false discoveries": Bar(limit=0.055),
+    "shipped without harm": Bar(limit=0.79, is_least=True),
+    "harm shipped": Bar(limit=0.002),
+    "harm shipped at 3x": Bar(limit=0.002),
+    "shipped at the margin": Bar(limit=0.055),
+    "shipped at the margin by day 84": Bar(limit=0.055),
+}
+# Of guardrails that need not be shown within their margins, by their number: what no early win ships.
+_NOT_HARMED: Final[Mapping[tuple[str, int], Bar]] = {
+    ("harm shipped", 1): Bar(limit=0.17),
+    ("harm shipped", 3): Bar(limit=0.28),
+    ("harm shipped at 3x", 1): Bar(limit=0.26),
+    ("harm shipped at 3x", 3): Bar(limit=0.37),
+    ("shipped without harm", 1): BARS["shipped without harm"],
+    ("shipped without harm", 3): BARS["shipped without harm"],
 }
 # One-sided, 5% are allowed on each side instead of 2.5%. The smaller sample finds "no difference" less often:
 # in 2 Φ(z.80) - 1 of tests by the plan, and that of a two-sided test in 2 Φ(z.975 + z.80 - z.95) - 1.
@@ -80,6 +94,8 @@ class DecisionRates:
     def bar(self, name: str) -> Bar | None:
         """Return the bar of a figure in this case; None where it has none."""
         case = self.case
+        if case.guardrail is not None and not case.non_inferior:
+            return _NOT_HARMED.get((name, case.guardrails))
         if name == "no difference" and not case.has_end:
             # The last day comes before the sample that the margin needs.
             return None

@@ -84,8 +84,9 @@ class Outcome:
 class Scenario:
     """True lifts of the last variant on each goal, the days to look, and the figures to take.
 
-    `needs_end` where figures are by the plan, so that a given sample must be reached; `is_secondary` where
-    the scenario is of cases with secondary goals.
+    `is_guarded` where the scenario is of cases with guardrails of their own, and `has_guardrail` where it
+    gives one with GUARDRAIL_MARGIN to others. `needs_end` where figures are by the plan, so that a given
+    sample must be reached; `is_secondary` where the scenario is of cases with secondary goals.
     """
 
     lifts: Callable[[DecisionCase], Sequence[float]]
@@ -94,10 +95,11 @@ class Scenario:
     has_guardrail: bool = False
     needs_end: bool = False
     is_secondary: bool = False
+    is_guarded: bool = False
 
     def applies_to(self, case: DecisionCase) -> bool:
         """Check that the case can be simulated in this scenario."""
-        if self.is_secondary != (case.secondary > 0):
+        if self.is_secondary != (case.secondary > 0) or self.is_guarded != (case.guardrail is not None):
             return False
         return case.has_end or not (self.needs_end and case.is_given)
 
@@ -134,6 +136,15 @@ def _double_effect(outcome: Outcome) -> Figures:
         "before day 7": outcome.before_second_week(),
         "sample used at 2x": outcome.share_used(),
     }
+
+
+def _shipped(name: str) -> Callable[[Outcome], Figures]:
+    return lambda outcome: {name: outcome.ever(SHIP, by_plan=True)}
+
+
+def _guarded(case: DecisionCase, *, primary: float, harm: float) -> Sequence[float]:
+    """Return lifts in planned effects: of the primary goal, and of the first guardrail beyond its margin."""
+    return primary * case.planned_effect, -min((case.guardrail or 0.0) + harm * case.planned_effect, 1.0)
 
 
 def _secondary_no_effect(outcome: Outcome) -> Figures:
@@ -196,5 +207,36 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         days=_to_the_plan,
         figures=_secondary_harm,
         is_secondary=True,
+    ),
+    "a win without harm": Scenario(
+        lifts=lambda case: (case.planned_effect,),
+        days=_to_the_plan,
+        figures=_shipped("shipped without harm"),
+        needs_end=True,
+        is_guarded=True,
+    ),
+    "a win with harm beyond the margin": Scenario(
+        lifts=lambda case: _guarded(case, primary=1.0, harm=1.0),
+        days=_to_the_plan,
+        figures=_shipped("harm shipped"),
+        needs_end=True,
+        is_guarded=True,
+    ),
+    "a large win with harm beyond the margin": Scenario(
+        lifts=lambda case: _guarded(case, primary=3.0, harm=1.0),
+        days=_to_the_plan,
+        figures=_shipped("harm shipped at 3x"),
+        needs_end=True,
+        is_guarded=True,
+    ),
+    "a large win at the margin": Scenario(
+        lifts=lambda case: _guarded(case, primary=3.0, harm=0.0),
+        days=lambda _: WHOLE_LIFE,
+        figures=lambda outcome: {
+            "shipped at the margin": outcome.ever(SHIP, by_plan=True),
+            "shipped at the margin by day 84": outcome.ever(SHIP),
+        },
+        needs_end=True,
+        is_guarded=True,
     ),
 }

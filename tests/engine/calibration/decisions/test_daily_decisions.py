@@ -45,11 +45,14 @@ def experiment_of(case: DecisionCase) -> Experiment:
     statistics["minimum_effect_percent"] = case.relevant_effect * 100
     kind = {"goal_type": "revenue"} if case.orders else {}
     goals = [a_goal(**kind)]
-    if case.guardrail is not None:
-        config = {"event_name": "guarded", "guardrail_margin_percent": case.guardrail * 100}
-        goals.append(a_goal(id="goal_2", name="Guarded", is_primary=False, config=config, **kind))
+    if case.non_inferior:
+        statistics["guardrails"] = "non_inferior"
+    for index in range(0 if case.guardrail is None else case.guardrails):
+        config = {"event_name": f"guarded_{index}", "guardrail_margin_percent": (case.guardrail or 0) * 100}
+        guarded = {"id": f"goal_{index + 2}", "name": f"Guarded {index}", "is_primary": False}
+        goals.append(a_goal(config=config, **guarded, **kind))
     for index in range(case.secondary):
-        extra = {"id": f"goal_{index + 3}", "name": f"Extra {index}", "is_primary": False}
+        extra = {"id": f"goal_{index + 9}", "name": f"Extra {index}", "is_primary": False}
         goals.append(a_goal(config={"event_name": f"extra_{index}"}, **extra, **kind))
     return an_experiment(
         weights=case.weights,
@@ -75,6 +78,9 @@ def evidence_of(days: SimulatedDays, run: int, day: int) -> Evidence:
 
 CASES = {
     "conversions": DecisionCase(rate=0.05, plan_day=9.0, guardrail=0.05, secondary=1, minimum_effect=0.2),
+    "guardrails to be shown": DecisionCase(
+        rate=0.3, plan_day=9.0, guardrail=0.08, guardrails=2, minimum_effect=0.1, non_inferior=True
+    ),
     "three variants": DecisionCase(
         rate=0.05,
         plan_day=9.0,

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from engine.analysis.decision import established
+from engine.analysis.decision.rule import Situation
 from engine.calibration.decisions import daily_decisions, daily_statistics
 from engine.calibration.decisions.decision_case import NEVER, DecisionCase
 from engine.calibration.decisions.decision_rates import BARS, Bar, DecisionRates, calibrate_decisions
@@ -28,6 +29,8 @@ SHARES = DecisionCase(rate=0.05, plan_day=10.0)
 # Day-14 retention of 20% at 800 visitors a day.
 RETENTION = DecisionCase(rate=0.2, plan_day=31.3, known_after=14)
 GIVEN = replace(SHARES, method="group sequential", plan_day=12.0)
+GUARDED = replace(SHARES, minimum_effect=0.02, guardrail=0.02)
+SHOWN = replace(GUARDED, non_inferior=True)
 REVENUE = replace(SHARES, orders="lognormal", minimum_effect=0.4, weights=(9.0, 1.0))
 CASES = {
     "conversions": (SHARES, 2_000),
@@ -44,6 +47,10 @@ CASES = {
     "one-sided": (replace(SHARES, method="one-sided"), 1_000),
     "revenue": (REVENUE, 2_400),
     "secondary goals": (replace(SHARES, secondary=5), 300),
+    "guardrails": (GUARDED, 1_000),
+    "three guardrails": (replace(GUARDED, guardrails=3), 1_000),
+    "guardrail to be shown": (replace(GUARDED, non_inferior=True), 2_000),
+    "three guardrails to be shown": (replace(GUARDED, guardrails=3, non_inferior=True), 1_000),
 }
 
 
@@ -95,6 +102,35 @@ def test_bars_of_one_sided_tests_allow_all_of_alpha_on_each_side() -> None:
     found = [bar.limit for each in (one, two) if (bar := each.bar("no difference"))]
     assert found == pytest.approx(expected, abs=0.01)
     assert one.bar("power") == two.bar("power")
+
+
+@pytest.mark.parametrize(("guardrails", "factor"), [(1, 1.339), (3, 1.656)])
+def test_guardrails_to_be_shown_are_planned_with_the_factor_of_shared_power(
+    guardrails: int, factor: float
+) -> None:
+    # Schultzberg, Ankargren and Frånberg (2024): ((1.96 + z) / 2.8016)², beta = .2 / (G + 1).
+    shown = replace(GUARDED, guardrails=guardrails, non_inferior=True)
+    assert shown.planned / GUARDED.planned == pytest.approx(factor, abs=1e-3)
+
+
+def early_wins_beyond_margins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ship before the plan wherever harm is not established."""
+    init = Situation.__init__
+
+    def unheeded(self: Situation, **facts: Any) -> None:
+        init(self, **{**facts, "is_beyond_margin": np.zeros_like(facts["is_beyond_margin"])})
+
+    monkeypatch.setattr(Situation, "__init__", unheeded)
+
+
+def guardrails_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every guardrail as shown to be within its margin."""
+    monkeypatch.setattr(established, "_non_inferior", lambda look, *_: np.ones(look.z.shape, bool))
+
+
+def level_of_guardrails_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show guardrails within their margins at a one-sided 10%."""
+    monkeypatch.setattr(established, "NON_INFERIORITY_CRITICAL", 1.2816)
 
 
 def always_1_96(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,6 +205,9 @@ def no_spending(monkeypatch: pytest.MonkeyPatch) -> None:
         (plan_without_drift, SHARES, "no effect", "no difference"),
         (visitors_as_the_clock, RETENTION, "planned effect", "power"),
         (no_spending, GIVEN, "no effect", "ship"),
+        (early_wins_beyond_margins, GUARDED, "a large win with harm beyond the margin", "harm shipped at 3x"),
+        (guardrails_not_shown, SHOWN, "a win with harm beyond the margin", "harm shipped"),
+        (level_of_guardrails_10, SHOWN, "a large win at the margin", "shipped at the margin"),
     ],
 )
 def test_a_gate_that_is_broken_misses_its_bar(

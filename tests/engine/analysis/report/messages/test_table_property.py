@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.analysis.results.report import DecisionSummary, Report
 from engine.design.analysis_settings import Statistics
 from tests.builders import a_goal
-from tests.engine.analysis.report.situations import GUARDRAIL, SIGNUPS, Situation
+from tests.engine.analysis.report.situations import GUARDRAIL, NON_INFERIOR, SIGNUPS, Situation
 from tests.examples import examples
 
 JARGON = re.compile(
@@ -42,7 +42,9 @@ def situations(draw: st.DrawFn) -> Situation:
         recorded = [[round(0.9 * hit * draw(st.floats(0.9, 1.1))) for hit in row] for row in hits]
         plan = Situation(visitors=[round(0.9 * visitors)] * arms, conversions=recorded, goals=goals, day=56)
     settled: dict[str, Any] = {
-        "statistics": draw(st.sampled_from([Statistics(), Statistics(sequential="always_valid")]))
+        "statistics": draw(
+            st.sampled_from([Statistics(), Statistics(sequential="always_valid"), NON_INFERIOR])
+        )
     }
     method = draw(st.sampled_from(["frequentist", "bayesian"]))
     if method == "bayesian":
