@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -15,6 +16,7 @@ SQL = re.compile(
 )
 
 
+@cache
 def texts(path: Path) -> str:
     """The texts of a module, docstrings and what is filled in aside."""
     tree = ast.parse((ROOT / path).read_text())
