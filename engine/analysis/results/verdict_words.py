@@ -63,6 +63,9 @@ OUTCOMES: Final[Mapping[tuple[Recommendation, Reason | None], OutcomeWords]] = M
         ("review", "guardrail_unjudged"): OutcomeWords(
             "Review", "warning", "A variant wins, and a guardrail cannot be judged."
         ),
+        ("review", "guardrail_inconclusive"): OutcomeWords(
+            "Review", "warning", "A variant wins, and a guardrail is not shown to be within its margin."
+        ),
         ("review", "goal_harmed"): OutcomeWords(
             "Review", "warning", "A variant wins, and is worse on another goal."
         ),

@@ -72,8 +72,6 @@ def guardrail_inconclusive(context: DecisionContext) -> Message:
         margins += f" {goal.name}: {allowed_harm(context, row)}{shown_with(context, row)}."
     weigh = f"Weigh the gain on {context.goal.name} against a possible loss on {_listed_names(goals)}"
     return Message(
-        label="Keep running" if is_early else "Review",
-        tone="neutral" if is_early else "warning",
         headline=f"{winner_headline(context, leader)}, but {_listed_names(goals)} {within}"
         f"{' yet' if is_early else ''}",
         explanation=_compared(context) + margins + (progress(context) if is_early else basis(context)),
