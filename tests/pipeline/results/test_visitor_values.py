@@ -22,7 +22,7 @@ from engine.frames.rows import Columns, read_rows
 from engine.stats.moments import PairedMoments, triple_moment
 from pipeline.store.event_columns import EventRow
 from tests.builders import NOW
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
 DAY = 60 * 24
 VISITORS = 400
@@ -267,27 +267,23 @@ def test_the_largest_visitors_are_those_of_a_data_frame(
         assert found.before[0, 0, :MOST].tolist() == (100 * expected.before[0, 0, :MOST]).tolist()
 
 
-def test_a_robot_does_not_ship_a_ratio_of_the_service(store: WorkingStore) -> None:
-    """Half of the control's views are one visitor's, who clicks nothing; the others click alike."""
-    views = {"event_name": "view", "measure": "value"}
-    config = {"event_name": "click", "measure": "ratio", "numerator": "value", "denominator": views}
-    goals = (Goal(id="goal_c", name="Clicks", goal_type="custom_event", is_primary=True, config=config),)
+def test_one_visitor_does_not_ship_a_small_variant_of_the_service(store: WorkingStore) -> None:
+    """One visitor in ten sees the treatment, and one of them spends 100 times as much as others."""
     project = store.add_project()
-    experiment = store.add_experiment(project, goals=goals)
-    rng = np.random.default_rng(3)
-    seen = rng.poisson(4, VISITORS) + 1
-    clicked = rng.binomial(seen, 0.3)
-    seen[0], clicked[0] = 1_000, 0
-    for place, numbers in enumerate(zip(seen.tolist(), clicked.tolist(), strict=True)):
-        events_of = [
-            an_event("custom_event", f"r{place}", event_name=name, minute=20, value=float(number))
-            for name, number in zip(("view", "click"), numbers, strict=True)
-        ]
-        store.write(project, an_exposure(experiment, place % 2, f"r{place}", minute=10), *events_of)
+    experiment = store.add_experiment(project, goals=revenue(), weights=(9, 1))
+    rng = np.random.default_rng(4)
+    cents = (100 * rng.lognormal(3, 0.5, 1_000)).round().astype(int)
+    buys = rng.random(1_000) < 0.5
+    cents[9], buys[9] = 500_000, True
+    for place, amount in enumerate(cents.tolist()):
+        arm = int(place % 10 == 9)
+        store.write(project, an_exposure(experiment, arm, f"s{place}", minute=10))
+        if buys[place]:
+            store.write(project, a_purchase(f"s{place}", cents=amount, minute=20))
     report = store.results.report(experiment, project, now=NOW, is_finished=True)
     (check,) = [one for one in report.health if one.check == "one_visitor"]
     assert check.status == "warning"
-    assert " and 1,000 of 1,967 in the denominator" in check.message
+    assert check.details["made"][0]["value"] == 500_000
     assert report.goals[0].decision.reason == "one_visitor"
 
 

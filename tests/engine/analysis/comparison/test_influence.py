@@ -136,14 +136,14 @@ def _chosen(sizes: dict[tuple[int, ...], float]) -> tuple[int, ...]:
 
 def test_what_is_left_out_is_named_with_its_totals() -> None:
     rows = frame()
-    rows[0, "views"], rows[0, "clicks"] = 9_000, 0
-    data = analyzed(rows, Ratio("clicks", "views"))
+    data = analyzed(rows, Revenue(orders="orders"))
     influence = influence_of(data)
     assert influence is not None
-    left = describe(data.evidence, influence.weakest, 0, 1)
-    assert (left.arm, left.count, left.value, left.denominator) == (0, 1, 0.0, 9_000.0)
-    assert left.of_value == pytest.approx(rows.filter(variant="A")["clicks"].sum())
-    assert left.of_denominator == pytest.approx(rows.filter(variant="A")["views"].sum())
+    left = describe(data.evidence, influence.strongest, 0, 1)
+    assert (left.arm, left.count, left.value, left.denominator) == (0, 1, 900_000.0, 60.0)
+    of_control = rows.filter(variant="A")
+    assert left.of_value == pytest.approx((100 * of_control["spent"]).round().sum())
+    assert left.of_denominator == pytest.approx(of_control["orders"].sum())
 
 
 def test_one_of_two_large_visitors_hides_behind_the_other() -> None:

@@ -38,31 +38,41 @@ def check_of(report: Report) -> HealthCheck:
     return found
 
 
-def test_a_visitor_with_half_of_the_views_wins_for_nobody() -> None:
-    frame = visits(3, robot=(0, 10_000, 0))
-    report = truelift.analyze(frame, control="A", goals=CLICKS)
+@pytest.mark.parametrize("robot", [(0, 10_000, 0), (2 * N - 1, 10**6, 10**6)])
+def test_a_visitor_with_most_of_the_views_wins_for_nobody(robot: tuple[int, int, int]) -> None:
+    report = truelift.analyze(visits(3, robot=robot), control="A", goals=CLICKS)
+    assert decision_of(report).recommendation == "insufficient_data"
+    assert "of its 'views', and a comparison allows 20%" in decision_of(report).explanation
+
+
+def orders(whale: float | None) -> pl.DataFrame:
+    """Build 1,800 visitors of A and 200 of B who buy alike; one of B spends much more."""
+    rng = np.random.default_rng(4)
+    spent = np.where(rng.random(N) < 0.3, rng.lognormal(3, 0.5, N), 0.0)
+    if whale is not None:
+        spent[-1] = whale
+    return pl.DataFrame({"variant": np.repeat(["A", "B"], [1_800, 200]), "spent": spent})
+
+
+def test_a_win_of_a_small_variant_that_one_visitor_makes_is_reviewed() -> None:
+    weights = {"A": 9.0, "B": 1.0}
+    report = truelift.analyze(orders(5_000.0), control="A", goals={"spent": "revenue"}, weights=weights)
     decision, check = decision_of(report), check_of(report)
     assert (decision.recommendation, decision.reason) == ("review", "one_visitor")
-    assert check.message.startswith(
-        "On clicks per view the result of 'B' rests on one visitor of 'A' with 0 of its 1,007 in the"
-        " numerator and 10,000 of 19,845 in the denominator: without that one the change is "
-    )
+    assert check.message.startswith("On spent the result of 'B' rests on one visitor of 'B' with 8")
     assert check.message in decision.explanation
     (found,) = check.details["made"]
-    rest = truelift.analyze(frame.slice(1), control="A", goals=CLICKS).goals[0].variants[1]
-    assert found["improvement_without"] == pytest.approx(rest.improvement)
+    rest = truelift.analyze(
+        orders(5_000.0).head(-1), control="A", goals={"spent": "revenue"}, weights=weights
+    )
+    assert found["improvement_without"] == pytest.approx(rest.goals[0].variants[1].improvement)
     assert report.due_look is None
-
-
-def test_a_visitor_who_has_nearly_all_views_and_clicks_wins_for_nobody() -> None:
-    report = truelift.analyze(visits(3, robot=(2 * N - 1, 10**6, 10**6)), control="A", goals=CLICKS)
-    assert decision_of(report).recommendation != "ship"
-    assert decision_of(report).reason == "one_visitor"
+    assert decision_of(rest).reason == "undecided"
 
 
 def test_a_loss_that_one_visitor_makes_is_no_rollback() -> None:
-    goals: Any = {"clicks per view": truelift.Ratio("clicks", "views", less_is_better=True)}
-    report = truelift.analyze(visits(3, robot=(0, 10_000, 0)), control="A", goals=goals)
+    goals: Any = {"spent": truelift.Revenue(less_is_better=True)}
+    report = truelift.analyze(orders(5_000.0), control="A", goals=goals, weights={"A": 9.0, "B": 1.0})
     assert (decision_of(report).recommendation, decision_of(report).reason) == ("review", "one_visitor")
 
 

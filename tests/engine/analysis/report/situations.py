@@ -17,7 +17,7 @@ from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.variants import Variant
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
 from tests.builders import STARTED, a_goal, an_experiment
 from tests.observations import observed
 
@@ -50,10 +50,6 @@ BACK_IN_WEEK_3 = replace(
 )
 BACK_ON_DAY_14 = a_goal(
     name="Back on day 14", config={"event_name": "visit", "measure": "retained", "from_day": 14}
-)
-CLICKS = a_goal(
-    name="Clicks per view",
-    config={"event_name": "click", "measure": "ratio", "denominator": {"event_name": "view"}},
 )
 NON_INFERIOR = Statistics(guardrails="non_inferior")
 PROFIT = a_goal(
@@ -113,14 +109,15 @@ class Situation:
     def evidence(self) -> Evidence:
         """Build the evidence, spread over the days."""
         cents = None if self.cents is None else self._moments(self.uncapped or self.cents)
-        overrides: dict[str, Any] = {"several_variants": self.apart, **self.more}
+        overrides: dict[str, Any] = {"several_variants": self.apart}
         if self.known is not None:
             overrides["observed"] = np.array(self.known)
         if self.uncapped is not None and self.cents is not None:
             values = VisitorValues.of(self._moments(self.cents))
             capped = np.full(values.capped.shape, 9)
             overrides["values"] = replace(values, caps=np.full(len(self.goals), 50_000.0), capped=capped)
-        return observed(self.visitors, self.conversions, cents=cents, days=self.day, **overrides)
+        found = observed(self.visitors, self.conversions, cents=cents, days=self.day, **overrides)
+        return replace(found, **self.more)
 
     def _moments(self, cents: Sequence[tuple[float, float]]) -> Moments:
         n = np.array([self.visitors] * len(self.goals), np.float64)
@@ -149,19 +146,17 @@ class Situation:
         return f"{'; '.join(parts)}{money}{more}; day {self.day}, {self.status}{record}"
 
 
-def _with_robot() -> dict[str, Any]:
-    """Build clicks and views of 2,000 visitors a variant, one of whom has 10,000 views and no click."""
-    rng = np.random.default_rng(3)
-    views = rng.poisson(4, (2, 2_000)) + 1
-    clicks = rng.binomial(views, 0.1)
-    views[0, 0], clicks[0, 0] = 10_000, 0
-    pairs = PairedMoments.of(views, clicks)[None]
+def _with_large_order() -> dict[str, Any]:
+    """Build cents of 1,800 visitors of A and 200 of B, one of whom spends 200 times as much as others."""
+    rng = np.random.default_rng(4)
+    cents = np.where(rng.random(2_000) < 0.3, (100 * rng.lognormal(3, 0.5, 2_000)).round(), 0.0)
+    cents[-1] = 500_000
+    arms = cents[:1_800], cents[1_800:]
     largest = LargestVisitors.none(1, 2)
-    for arm in range(2):
-        by_size = [np.argsort(-size)[:5] for size in (clicks[arm], views[arm])]
-        lists = [[LargeVisitor(clicks[arm, one], views[arm, one]) for one in places] for places in by_size]
-        largest.put(0, arm, by_value=lists[0], by_denominator=lists[1])
-    return {"values": replace(VisitorValues.of(pairs.y), orders=pairs), "largest": largest}
+    for column, arm in enumerate(arms):
+        largest.put(0, column, by_value=[LargeVisitor(value) for value in np.sort(arm)[::-1][:5]])
+    moments = Moments.stack([Moments.of(arm) for arm in arms])[None]
+    return {"revenue": moments, "largest": largest}
 
 
 _PLAN = Situation(visitors=[15_500] * 2, conversions=[1_550, 1_700])
@@ -298,13 +293,14 @@ SITUATIONS: dict[str, Situation] = {
         cents=[(20, 10), (30, 10)],
         day=10,
     ),
-    "a ratio that one robot decides": Situation(
-        visitors=[2_000] * 2,
-        conversions=[2_000, 2_000],
-        goals=(CLICKS,),
+    "a small variant that one visitor decides": Situation(
+        visitors=[1_800, 200],
+        conversions=[540, 61],
+        goals=(REVENUE,),
+        weights=[9, 1],
         status="completed",
         options={"is_finished": True},
-        more=_with_robot(),
+        more=_with_large_order(),
     ),
     "a loser": Situation(visitors=[8_000] * 2, conversions=[800, 640], day=4),
     "a loser by less than matters": Situation(

@@ -35,7 +35,9 @@ def test_the_page_has_no_other_sections() -> None:
     assert set(SECTIONS) == set(sections())
 
 
-@pytest.mark.parametrize("name", ["a winner at the plan", "a ratio that one robot decides", "a broken split"])
+@pytest.mark.parametrize(
+    "name", ["a winner at the plan", "a small variant that one visitor decides", "a broken split"]
+)
 def test_reports_link_to_the_sections(name: str) -> None:
     report = report_of(name)
     decision = report.goals[0].decision
