@@ -25,8 +25,10 @@ def guardrail_sample(plan: AnalysisPlan, mean: FloatArray, variance: FloatArray,
     """
     lacks_margin = plan.is_mean & (plan.margins > 0) & (mean < 0)
     must_be = plan.is_guardrail & ~lacks_margin & plan.requires_non_inferiority
+    if not must_be.any() or len(shares) < 2:
+        return 0.0
     drift = required_sample.non_inferiority_drift(power_of_each(plan))
-    return float(_visitors(plan, mean, variance, shares, drift)[must_be].max(initial=0.0))
+    return float(_visitors(plan, mean, variance, shares, drift)[must_be].max())
 
 
 def guardrail_power(

@@ -95,3 +95,15 @@ def test_a_mean_below_0_plans_nothing_by_a_percentage(mean: float, is_planned: b
     drift = stats.norm.isf(0.05) + stats.norm.isf(0.1)
     needed = drift**2 * 500.0**2 * 4 / 4.0**2
     assert ((sample.required_visitors or 0) > 0.99 * needed) == is_planned
+
+
+def test_without_variants_to_compare_there_is_no_sample() -> None:
+    guardrail = a_goal(
+        id="goal_2", is_primary=False, config={"event_name": "x", "guardrail_margin_percent": 4}
+    )
+    experiment = an_experiment(
+        weights=(), goals=(a_goal(), guardrail), statistics=Statistics(guardrails="non_inferior")
+    )
+    sample = prepare(experiment, observed([], [[], []])).sample
+    assert sample.required_visitors is None
+    assert np.isnan(sample.guardrail_power).all()
