@@ -124,9 +124,7 @@ class SampleQuestion:
     confidence_level: Annotated[int, whole(50, 99).described("Confidence level, in percent.")] = 95
     alternative: Annotated[
         Alternative,
-        choice(words(Alternative)).described(
-            "`one_sided`: a test of the wanted direction alone, which needs fewer visitors."
-        ),
+        choice(words(Alternative)).described("`one_sided`: a test of the wanted direction alone."),
     ] = "two_sided"
     power: Annotated[
         float, number(1, 99.9).described("Power: percent of tests that detect a true effect.")
@@ -134,9 +132,7 @@ class SampleQuestion:
     variants: Annotated[int, whole(2, 20).described("Variants, the control included.")] = 2
     method: Annotated[
         StoppingMethod,
-        choice(words(StoppingMethod)).described(
-            "Stopping rule: `fixed` has one look at the end, the others several."
-        ),
+        choice(words(StoppingMethod)).described("`fixed`: one look at the end; the others: several."),
     ] = "fixed"
     looks: Annotated[int, whole(1, 365).described("Looks of always_valid and group_sequential.")] = 28
     margin: Annotated[
@@ -145,9 +141,7 @@ class SampleQuestion:
     ] = None
     guardrails: Annotated[
         int,
-        whole(0, 49).described(
-            "Guardrails to be shown non-inferior, which share the power; with `margin`, of one of them."
-        ),
+        whole(0, 49).described("Guardrails to be shown non-inferior, which share the power."),
     ] = 0
     correlation: Annotated[
         float,
