@@ -82,7 +82,7 @@ def test_a_step_gives_what_it_gives_here(store: WorkingStore, tmp_path: Path) ->
     assert found.equals(here)
 
 
-@pytest.mark.long(seconds=100)
+@pytest.mark.long(seconds=30)
 def test_a_cluster_gives_the_results_of_one_machine_also_without_an_executor(
     store: WorkingStore, tmp_path: Path
 ) -> None:
@@ -98,7 +98,7 @@ def test_a_cluster_gives_the_results_of_one_machine_also_without_an_executor(
     assert engine.executors() >= 2
 
 
-@pytest.mark.long(seconds=100)
+@pytest.mark.long(seconds=25)
 def test_a_visitor_with_most_of_the_events_is_counted(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 500, seed=3)
     rng = np.random.default_rng(4)
@@ -114,7 +114,7 @@ def test_a_visitor_with_most_of_the_events_is_counted(store: WorkingStore, tmp_p
     assert engine.executors() == 2
 
 
-@pytest.mark.long(seconds=90)
+@pytest.mark.long(seconds=15)
 def test_other_versions_on_executors_are_named(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 20)
     files = event_files(counted, tmp_path / "events")
@@ -129,7 +129,7 @@ def test_other_versions_on_executors_are_named(store: WorkingStore, tmp_path: Pa
         list(cluster.run(SummaryStep()))
 
 
-@pytest.mark.long(seconds=100)
+@pytest.mark.long(seconds=15)
 def test_errors_of_executors_are_told_as_here(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 20)
     files = event_files(counted, tmp_path / "events")

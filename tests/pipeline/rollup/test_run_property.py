@@ -65,7 +65,7 @@ def check(
     compare_all(store, rows, experiments, project)
 
 
-@examples(2, 10, seconds=40)
+@examples(2, 10, seconds=60)
 @given(EVENTS, st.lists(STEPS, min_size=2, max_size=5), RULES)
 def test_carried_on_anew_and_naively_counted_are_the_same(
     store: WorkingStore,
