@@ -68,6 +68,7 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "engine/design/planning/plan_days.py": "tests/engine/design/planning/test_required_sample.py",
     "engine/analysis/results/answer_fields.py": "tests/api/schemas/test_record_answers.py",
     "engine/analysis/evidence/totals.py": "tests/pipeline/results/test_known_outcomes.py",
     "engine/analysis/evidence/other_currencies.py": "tests/engine/analysis/health/test_other_currencies.py",

@@ -16,7 +16,7 @@ from engine.design.experiment import LONGEST_SENT_KEY, Experiment
 from engine.design.goals import missing_event_keys
 from engine.design.lifecycle import UNSTARTED
 from engine.design.metrics.metric_goals import FOLLOWING, Metrics, metric_problems, with_metrics
-from engine.design.planning.required_sample import LAST_DAY, LONGEST_WAIT
+from engine.design.planning.plan_days import LAST_DAY, LONGEST_WAIT
 from engine.design.project import Project, draft_project, revise_project
 from engine.design.reweighting import with_epoch
 from engine.errors import InvalidDesignError, Problem, TransitionError

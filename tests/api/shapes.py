@@ -93,6 +93,7 @@ GOAL_SUMMARY = {
     "status",
 }
 DECISION = {
+    "docs",
     "goal_id",
     "goal_name",
     "goal_type",

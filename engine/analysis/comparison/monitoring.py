@@ -13,7 +13,7 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import lift_intervals
 from engine.analysis.comparison.quantiles import expected_beyond
 from engine.analysis.evidence.recorded_looks import counted_at_looks
-from engine.design.planning.required_sample import FIRST_DAY
+from engine.design.planning.plan_days import FIRST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.sequential import confidence_sequence_boundary
 from engine.stats.sequential.group_sequential import information_fractions, obrien_fleming

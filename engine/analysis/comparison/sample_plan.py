@@ -18,7 +18,8 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, outcomes_since, plan_look
 from engine.design.planning import required_sample
 from engine.design.planning.always_valid_plan import PLAN_DAYS, drift_at_pace, drift_by_day
-from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
+from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
+from engine.design.planning.required_sample import POWER
 from engine.design.planning.stopping import Stopping
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.vocabulary import SequentialMethod

@@ -22,6 +22,7 @@ from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.decisions.simulated_days import SimulatedDays
 from engine.design.planning import required_sample
 from engine.design.planning.always_valid_plan import PLAN_DAYS, drift_at_pace, drift_by_day
+from engine.design.planning.plan_days import FIRST_DAY
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 SHIP: Final = next(i for i, row in enumerate(RULE) if row.recommendation == "ship")
@@ -176,7 +177,7 @@ def _at_any_look(
             roles=roles,
             alpha=case.alpha,
             fraction=plan.fraction,
-            is_first_week_over=np.arange(1, plan.fraction.shape[1] + 1) >= required_sample.FIRST_DAY,
+            is_first_week_over=np.arange(1, plan.fraction.shape[1] + 1) >= FIRST_DAY,
             primary_critical=critical,
         )
 

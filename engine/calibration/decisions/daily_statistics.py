@@ -8,7 +8,7 @@ from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_exp
 from engine.analysis.decision.look_statistics import LookStatistics, log_p_of_few
 from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.decisions.simulated_days import SimulatedDays
-from engine.design.planning.required_sample import FIRST_DAY
+from engine.design.planning.plan_days import FIRST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate

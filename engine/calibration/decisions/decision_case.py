@@ -8,8 +8,8 @@ import numpy as np
 from engine.analysis.comparison.sample_plan import drift_for, least_conversions
 from engine.analysis.comparison.significance_level import effective_alpha
 from engine.calibration.trials import LEVEL, OrderShape, order_variance
+from engine.design.planning.plan_days import LAST_DAY
 from engine.design.planning.required_sample import (
-    LAST_DAY,
     detectable_effect,
     non_inferiority_drift,
     non_inferiority_visitors,

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.calibration.decisions.daily_decisions import NO_DIFFERENCE, ROLLBACK, SHIP, DailyDecisions
 from engine.calibration.decisions.decision_case import DecisionCase
-from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY
+from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
 
 # Days on which an A/A test is looked at.

@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
+from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
+from engine.design.planning.required_sample import POWER
 from engine.design.planning.stopping import Stopping
 from engine.stats.arrays import FloatArray
 

@@ -6,24 +6,20 @@ The mean and the variance are those of the metric over all visitors, whatever th
 again at each look tells nothing about the difference and adds no false positives.
 """
 
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
+from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
 
 POWER: Final = 0.80
 # One-sided level at which each guardrail is shown to be non-inferior, however many there are: all must be.
 NON_INFERIORITY_LEVEL: Final = 0.05
-NON_INFERIORITY_CRITICAL: Final = float(-scipy.special.ndtri(NON_INFERIORITY_LEVEL))
-# Running days before which no plan is reached and no winner shipped: every weekday once.
-FIRST_DAY: Final = 7
-# The running day on which a plan without a given sample ends.
-LAST_DAY: Final = 56
-# Days until an outcome is known that leave two weeks of visitors to a plan that ends on LAST_DAY.
-LONGEST_WAIT: Final = LAST_DAY - 14
+NON_INFERIORITY_CRITICAL: Final = NormalDist().inv_cdf(1.0 - NON_INFERIORITY_LEVEL)
 # Conversions (of revenue, paying visitors) that a plan waits for, per variant on average.
 LEAST_CONVERSIONS: Final = 50
 

@@ -1,6 +1,7 @@
 """Quantiles of visitors' values: the score test of two arms, and intervals from order statistics."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from engine.stats.estimates import Estimate
 from engine.stats.log_p_values import log_p_normal
 
 # The standard error comes from an interval of this level, where it is least noisy.
-_Z: Final = float(scipy.special.ndtri(0.975))
+_Z: Final = NormalDist().inv_cdf(0.975)
 # Visitors beyond the quantile, in the smaller arm, below which the normal approximation fails.
 FEWEST_BEYOND: Final = 10
 # The z at which an interval reaches 0 is found by so many rounds, each within one part of the last: to 1e-7.

@@ -102,7 +102,7 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
     assert set(data["plan"]) == PLAN
     assert set(data["available_segments"]) == SEGMENTS
     assert data["active_segment"] is None
-    assert all(set(check) == {"check", "status", "message", "details"} for check in data["health"])
+    assert all(set(check) == {"check", "status", "message", "details", "docs"} for check in data["health"])
     assert datetime.fromisoformat(data["as_of"]) <= datetime.now(UTC)
 
 

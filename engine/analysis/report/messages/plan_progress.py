@@ -6,7 +6,8 @@ from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.results.formatting import day, share, signed
 from engine.analysis.results.verdict_words import label_of
 from engine.design.experiment import Goal
-from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
+from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
+from engine.design.planning.required_sample import POWER
 
 
 def basis(context: DecisionContext) -> str:

@@ -30,6 +30,7 @@ def test_drift_between_the_solved_days_is_within_a_thousandth(day: int) -> None:
     assert drift_by_day(day, 0.05) == pytest.approx(exact, rel=1e-3)
 
 
+@pytest.mark.many(seconds=3)
 @pytest.mark.parametrize("day", [7, 14, 28])
 def test_power_is_80_percent_by_simulated_looks(day: int) -> None:
     runs = trials(4_000, 40_000)
