@@ -154,7 +154,7 @@ def without_added_columns(frame: Answers) -> Answers:
 def rows_of(answers: Answers) -> Answers:
     """Leave out verdicts, as each snapshot is judged at its own time, and what version 0.1 lacks.
 
-    That are cubes, columns added since, and the orders of visitors.
+    That are cubes, columns added since, and the orders of visitors and what they did before.
     """
     rows: Answers = {}
     for name, answer in answers.items():
@@ -164,7 +164,8 @@ def rows_of(answers: Answers) -> Answers:
             aggregates = {**answer["aggregates"], "columns": known}
             visitors = without_added_columns(answer["visitors"])
             columns = visitors["columns"]
-            visitors["columns"] = {one: value for one, value in columns.items() if not one.endswith("orders")}
+            further = (": orders", ": before")
+            visitors["columns"] = {one: value for one, value in columns.items() if not one.endswith(further)}
             rows[name] = {**answer, "verdict": None, "visitors": visitors, "aggregates": aggregates}
         elif name == "events":
             rows[name] = without_added_columns(answer)

@@ -11,7 +11,9 @@ Schema = dict[str, Any]
 COMPONENTS: Final = "#/components/schemas/"
 COMPONENT: Final = re.compile(f'"{COMPONENTS}([^"]+)"')
 # What the service checks anyway, and says in its errors.
-_LEFT_OUT: Final = frozenset({"title", "minLength", "maxLength", "pattern", "format", "examples", "maxItems"})
+_LEFT_OUT: Final = frozenset(
+    {"title", "minLength", "maxLength", "pattern", "format", "examples", "maxItems", "uniqueItems"}
+)
 # Members whose keys are names of the user's, and not words of a schema.
 _NAMED: Final = frozenset({"properties", "$defs"})
 _OUTLINED: Final = 1
@@ -52,7 +54,8 @@ def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
             continue
         elif key == "description" and is_nested:
             kept[key] = _FIRST_SENTENCE.match(value)[0]  # type: ignore[index]  # of any text
-        elif key == "default" and value in (None, [], {}):
+        elif key == "default" and (value in (None, [], {}) or "$ref" in schema):
+            # Members of a component have defaults of their own.
             continue
         elif key not in _LEFT_OUT:
             kept[key] = _trimmed_value(value, is_nested=is_nested)

@@ -54,6 +54,7 @@ class Statistics(BaseModel):
     alternative: Alternative
     guardrails: GuardrailRule
     cuped: bool
+    covariates: list[str]
     pre_period_days: int
     prior: Prior
     prior_lift_percent: float

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from engine.errors import Problem
 from engine.validation.records import (
@@ -14,15 +14,21 @@ from engine.validation.records import (
 from engine.validation.values import (
     choice,
     flag,
+    list_of,
     number,
     optional,
     shown,
+    text,
     whole,
 )
 from engine.vocabulary import Alternative, Correction, GuardrailRule, Prior, SequentialMethod, words
 
 # One-sided, half of all variants without an effect reach this confidence level, in percent.
 LEVEL_OF_CHANCE = 50
+PRE_PERIOD: Final = "pre_period"
+"""The covariate that is the goal's own value before the first exposure."""
+OWN_HISTORY: Final = (PRE_PERIOD,)
+MOST_COVARIATES: Final = 10
 
 
 def _sequential_or_correction(statistics: Record) -> Iterator[Problem]:
@@ -43,6 +49,14 @@ def _planned_end(statistics: Record) -> Iterator[Problem]:
         yield Problem("planned_sample", "is required where sequential is group_sequential: it ends there")
 
 
+def _covariates_of_cuped(statistics: Record) -> Iterator[Problem]:
+    chosen = statistics.get("covariates", OWN_HISTORY)
+    if not chosen:
+        yield Problem("covariates", f"is empty: name a covariate such as {PRE_PERIOD}, or turn cuped off")
+    elif tuple(chosen) != OWN_HISTORY and not statistics.get("cuped"):
+        yield Problem("covariates", "are of cuped, which is off: turn it on, or leave them out")
+
+
 def _pre_period_used_once(statistics: Record) -> Iterator[Problem]:
     if statistics.get("cuped") and statistics.get("prior") == "pre_period":
         yield Problem("prior", "must not be pre_period where cuped is on: both use what visitors did before")
@@ -56,6 +70,7 @@ class Statistics:
         _sequential_or_correction,
         _one_sided_or_correction,
         _planned_end,
+        _covariates_of_cuped,
         _pre_period_used_once,
     )
 
@@ -106,10 +121,17 @@ class Statistics:
     cuped: Annotated[
         bool,
         flag.described(
-            "Whether to reduce variance by behavior before the first exposure (CUPED). "
-            "Results then need fewer visitors and also carry the unadjusted comparison."
+            "Whether to reduce variance by the `covariates` (CUPED). Results then need fewer visitors and "
+            "also carry the unadjusted comparison."
         ),
     ] = False
+    covariates: Annotated[
+        tuple[str, ...],
+        list_of(text(255), at_most=MOST_COVARIATES).described(
+            "What `cuped` adjusts by. `pre_period`, the goal's own value before the first exposure, and "
+            "attributes at that time: segment dimensions such as `country`, or `custom:` and another's key."
+        ),
+    ] = OWN_HISTORY
     pre_period_days: Annotated[
         int, whole(1, 365).described("Days before the first exposure that `cuped` and `prior` use.")
     ] = 14
@@ -133,7 +155,12 @@ class Statistics:
     @property
     def uses_pre_period(self) -> bool:
         """Whether the analysis uses visitors' behavior before their first exposure."""
-        return self.cuped or self.prior == "pre_period"
+        return (self.cuped and PRE_PERIOD in self.covariates) or self.prior == "pre_period"
+
+    @property
+    def adjusts_by_attributes(self) -> bool:
+        """Whether covariates other than the goals' own history adjust the results."""
+        return self.cuped and self.covariates != OWN_HISTORY
 
 
 def statistics_fit(experiment: Record) -> Iterator[Problem]:

@@ -179,6 +179,8 @@ def _wrong_status(experiment: Experiment, given: Record) -> list[Problem]:
 def _plain(experiment: Experiment) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(experiment, builtin_types=(datetime,))
     plain["url_rules"] = list(plain["url_rules"])
+    # Compared with what is sent.
+    plain["statistics"]["covariates"] = list(plain["statistics"]["covariates"])
     return plain
 
 

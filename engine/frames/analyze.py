@@ -105,7 +105,15 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     if service is not None:
         experiment = service.complete_experiment(experiment)
     counted = observations.count([one.name for one in experiment.variants])
-    evidence = replace(counted, is_table=service is None)
+    evidence = replace(
+        counted,
+        is_table=service is None,
+        covariates={
+            place: goal.covariate_columns
+            for place, goal in enumerate(columns.goals.values())
+            if goal.covariates
+        },
+    )
     require_no_copies(evidence.values, list(columns.goals))
     return analyze(
         experiment,

@@ -8,8 +8,7 @@ import polars as pl
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import FloatArray
-from engine.stats.covariates import CovariateMoments, pooled_slopes
-from engine.stats.delta_method import linearize
+from engine.stats.covariates import CovariateMoments, index_slopes
 from engine.stats.moments import PairedMoments
 
 # Categories with the most visitors that have a column of their own; the others share one.
@@ -37,6 +36,14 @@ def design_matrix(arms: Sequence[pl.DataFrame], goal: int) -> list[FloatArray]:
     return np.split(matrix, np.cumsum([arm.height for arm in arms])[:-1])
 
 
+def common_categories(counts: pl.DataFrame) -> pl.Series:
+    """List the categories with columns of their own, the most frequent one first, which needs none.
+
+    `counts` has each `value`, null for an unknown one, with its `count`.
+    """
+    return counts.sort("count", "value", descending=[True, False])["value"].head(_MOST_CATEGORIES)
+
+
 def _columns(values: pl.Series) -> Iterator[FloatArray]:
     if values.dtype == pl.String:
         yield from _categories(values)
@@ -51,8 +58,7 @@ def _columns(values: pl.Series) -> Iterator[FloatArray]:
 
 def _categories(values: pl.Series) -> Iterator[FloatArray]:
     """Yield a column of ones and zeros for every category but the most frequent one."""
-    counted = values.alias("value").value_counts().sort("count", "value", descending=[True, False])
-    common = counted["value"].head(_MOST_CATEGORIES)
+    common = common_categories(values.alias("value").value_counts())
     is_common = values.is_in(common, nulls_equal=True)
     for category in common.to_list()[1:]:
         yield values.eq_missing(pl.Series([category], dtype=pl.String)).cast(pl.Float64).to_numpy()
@@ -60,7 +66,7 @@ def _categories(values: pl.Series) -> Iterator[FloatArray]:
         yield (~is_common).cast(pl.Float64).to_numpy()
 
 
-def index_of(
+def index_by_visitor(
     x: Sequence[FloatArray], values: Sequence[FloatArray], orders: Sequence[FloatArray]
 ) -> tuple[list[FloatArray], int]:
     """Compute the index of the covariates that explains the goal best, of the visitors of each arm.
@@ -69,14 +75,11 @@ def index_of(
     besides; `orders` is empty where the goal is no ratio.
     """
     moments = CovariateMoments.of(x, values)
-    with_value = moments.xy
     if orders:
-        below = CovariateMoments.of(x, orders)
         pairs = PairedMoments.stack([PairedMoments.of(*each) for each in zip(orders, values, strict=True)])
-        ratio, unit = linearize(pairs), np.where(pairs.mean_x > 0, pairs.mean_x, 1.0)
-        with_ratio = (moments.xy - ratio.mean[:, None] * below.xy) / unit[:, None]
-        with_value = np.where(ratio.n[:, None] > 0, with_ratio, 0.0)
-    theta, rank = pooled_slopes(moments.xx, with_value)
+        theta, rank = index_slopes(moments, CovariateMoments.of(x, orders), pairs)
+    else:
+        theta, rank = index_slopes(moments)
     return [each @ theta for each in x], rank
 
 

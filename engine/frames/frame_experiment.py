@@ -31,11 +31,15 @@ class FrameExperiment:
     def of(self, seen: Seen, goals: Mapping[str, FrameGoal]) -> Experiment:
         """Build the experiment: the control first, the other variants by name, goals as given.
 
-        Raises InvalidEvidenceError where the control or a weight is not in the data, and InvalidDesignError
-        for an invalid experiment.
+        Raises InvalidEvidenceError where the control or a weight is not in the data, or the statistics name
+        covariates, and InvalidDesignError for an invalid experiment.
         """
         first, last = seen.first or EPOCH, seen.last or EPOCH
         has_covariates = any(goal.covariates for goal in goals.values())
+        if self.statistics.adjusts_by_attributes:
+            raise InvalidEvidenceError(
+                "covariates of statistics are attributes in a service; of a frame, name them with each goal"
+            )
         return Experiment(
             id="frame",
             project_id="frame",

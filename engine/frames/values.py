@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.frames.covariates import design_matrix, index_of
+from engine.frames.covariates import design_matrix, index_by_visitor
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Ratio, Revenue
 from engine.stats.arrays import FloatArray
@@ -66,7 +66,7 @@ def _values_of_goal(
             largest_orders=np.array([[order.max(initial=0.0) for order in orders]]),
         )
     if several := design_matrix(arms, place):
-        past, slopes = index_of(several, values, orders)
+        past, slopes = index_by_visitor(several, values, orders)
         found = replace(found, index_slopes=np.array([float(slopes)]))
     elif orders:
         past = _filled(past)

@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from engine.stats.arrays import FloatArray
+from engine.stats.delta_method import linearize
 from engine.stats.moments import Moments, PairedMoments, are_constant
 
 # Directions with less of the covariates' variance than this share of the largest are repetitions of others.
@@ -109,3 +110,18 @@ def pooled_slopes(xx: FloatArray, xy: FloatArray) -> Slopes:
     directions = vectors[:, kept]
     theta = scale * (directions @ ((directions.T @ (scale * with_y)) / values[kept]))
     return Slopes(theta, int(kept.sum()))
+
+
+def index_slopes(
+    values: CovariateMoments, denominators: CovariateMoments | None = None, ratio: PairedMoments | None = None
+) -> Slopes:
+    """Compute the slopes of the index theta · x that explains the values best, as `pooled_slopes` does.
+
+    Of a ratio it explains the linearized one: `denominators` has the covariates with its denominators, and
+    `ratio` the pairs of a denominator, x, and a numerator, y, by arm.
+    """
+    if denominators is None or ratio is None:
+        return pooled_slopes(values.xx, values.xy)
+    linear, unit = linearize(ratio), np.where(ratio.mean_x > 0, ratio.mean_x, 1.0)
+    with_ratio = (values.xy - linear.mean[:, None] * denominators.xy) / unit[:, None]
+    return pooled_slopes(values.xx, np.where(linear.n[:, None] > 0, with_ratio, 0.0))

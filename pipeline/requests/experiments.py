@@ -1,17 +1,21 @@
-"""Creation and revision of drafts: ids, a unique test key, and members of the account."""
+"""Creation and revision of drafts: ids, a unique test key, members of the account, and covariates."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, ParamSpec
 
+from engine.design.analysis_settings import PRE_PERIOD
 from engine.design.drafting import draft_experiment, revise_experiment, wanted_test_key
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.project import Project
 from engine.errors import InvalidDesignError, Problem
+from engine.validation.values import shown
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.experiments import ProjectContent
 from pipeline.store.catalog.ids import free_name, new_id
+from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, is_dimension
 
 Given = ParamSpec("Given")
 
@@ -20,7 +24,10 @@ def create_draft(
     catalog: Catalog, project: Project, fields: Mapping[str, Any], *, now: datetime, actor: str
 ) -> Experiment:
     """Draft an experiment from JSON-like input and save it; InvalidDesignError with every problem."""
-    member_problems = _member_problems(catalog, project.account_id, fields)
+    problems = [
+        *_member_problems(catalog, project.account_id, fields),
+        *_covariate_problems(fields.get("statistics")),
+    ]
 
     def draft(content: ProjectContent) -> Experiment:
         return draft_experiment(
@@ -33,7 +40,7 @@ def create_draft(
             metrics=content.metrics,
         )
 
-    return catalog.experiments.create(project.id, _with_problems(member_problems, draft), actor=actor)
+    return catalog.experiments.create(project.id, _with_problems(problems, draft), actor=actor)
 
 
 def revise_draft(  # noqa: PLR0913 - each is a fact of the request
@@ -46,13 +53,16 @@ def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     actor: str,
 ) -> Experiment:
     """Change the fields given of an experiment; TransitionError, or InvalidDesignError with every problem."""
-    member_problems = _member_problems(catalog, project.account_id, fields)
+    problems = [
+        *_member_problems(catalog, project.account_id, fields),
+        *_covariate_problems(fields.get("statistics")),
+    ]
 
     def revise(experiment: Experiment, metrics: Mapping[str, Metric]) -> Experiment:
         return revise_experiment(experiment, fields, now=now, new_id=new_id, metrics=metrics)
 
     return catalog.experiments.revise(
-        project.id, experiment_id, _with_problems(member_problems, revise), actor=actor
+        project.id, experiment_id, _with_problems(problems, revise), actor=actor
     )
 
 
@@ -68,8 +78,21 @@ def _member_problems(catalog: Catalog, account_id: str, fields: Mapping[str, Any
     ]
 
 
+def _covariate_problems(statistics: object) -> Iterator[Problem]:
+    """Yield the covariates that are no attributes of visitors, nor the goals' own history."""
+    covariates = statistics.get("covariates") if isinstance(statistics, Mapping) else None
+    for index, name in enumerate(covariates if isinstance(covariates, list) else ()):
+        if not isinstance(name, str) or name == PRE_PERIOD or is_dimension(name):
+            continue
+        known = ", ".join((PRE_PERIOD, *DIMENSIONS))
+        yield Problem(
+            f"statistics.covariates[{index}]",
+            f"{shown(name)} is none of {known}, nor a custom dimension such as {CUSTOM_PREFIX}plan",
+        )
+
+
 def _with_problems(
-    member_problems: list[Problem], decide: Callable[Given, Experiment]
+    problems: list[Problem], decide: Callable[Given, Experiment]
 ) -> Callable[Given, Experiment]:
     """Wrap `decide` to raise those problems too, together with any that it raises."""
 
@@ -77,9 +100,9 @@ def _with_problems(
         try:
             experiment = decide(*given, **named)
         except InvalidDesignError as error:
-            raise InvalidDesignError([*error.problems, *member_problems]) from None
-        if member_problems:
-            raise InvalidDesignError(member_problems)
+            raise InvalidDesignError([*error.problems, *problems]) from None
+        if problems:
+            raise InvalidDesignError(problems)
         return experiment
 
     return decide_or_raise

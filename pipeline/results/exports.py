@@ -12,12 +12,11 @@ from pipeline.disk_space import disk_full_errors
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.observation import published_at
 from pipeline.results.results import Results
-from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
-from pipeline.rollup.goals.known_days import observed_until
+from pipeline.rollup.export_selection import exported_visitors
 from pipeline.settings import Settings
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.visitor_export import Form, VisitorExport, write_visitors
+from pipeline.store.warehouse.visitor_export import Form, write_visitors
 
 _FOLDER: Final = "exports"
 
@@ -53,18 +52,14 @@ class Exports:
             with self._warehouse.transaction() as cursor:
                 found = published.find(cursor, experiment.id)
                 as_of = now if is_fresh or found is None else published_at(found)
-                export = VisitorExport(
-                    project_id=project.id,
-                    experiment_id=experiment.id,
-                    is_published=found is not None,
+                export = exported_visitors(
+                    experiment,
+                    project,
                     variants=[(variant.id, variant.name) for variant in experiment.variants],
                     goal_ids=[goal.id for goal in experiment.goals],
+                    as_of=as_of,
                     segment=filters.segment,
-                    units=units_of(experiment.goals),
-                    observed_until=observed_until(experiment, as_of, project.timezone),
-                    units_of_denominators=units_of_denominators(experiment.goals),
-                    funnels=[goal.id for goal in experiment.goals if "steps" in goal.measure.columns],
-                    per_order=[goal.id for goal in experiment.goals if goal.measure.is_per_order],
+                    is_published=found is not None,
                 )
                 write_visitors(cursor, export, form, path)
             return path.open("rb")

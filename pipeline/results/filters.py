@@ -7,7 +7,7 @@ from typing import Final, Self
 from engine.errors import Problem
 from engine.validation.values import shown
 from pipeline.store.event_columns import DIMENSIONS
-from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, is_dimension
 
 CUSTOM_KEY: Final = "custom_dimension_key"
 CUSTOM_VALUE: Final = "custom_dimension_value"
@@ -52,8 +52,7 @@ class SegmentFilters:
 
 def validate_dimension(name: str | None) -> None:
     """Raise InvalidFilterError unless `name` is None, one of DIMENSIONS or `custom:<key>`."""
-    is_custom = name is not None and name.startswith(CUSTOM_PREFIX) and name != CUSTOM_PREFIX
-    if name is not None and name not in DIMENSIONS and not is_custom:
+    if name is not None and not is_dimension(name):
         message = (
             f"{shown(name)} is none of {', '.join(DIMENSIONS)}, nor a custom dimension such as custom:plan"
         )

@@ -12,9 +12,11 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.analysis.evidence.largest_visitors import MOST
 from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
+from pipeline.results.covariates import with_indexes
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.funnels import funnels_of
@@ -22,15 +24,9 @@ from pipeline.results.known_outcomes import with_known_outcomes
 from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
-from pipeline.results.visitor_values import (
-    goals_needing_values,
-    goals_with_values,
-    ratio_goals,
-    values_of,
-    with_extremes,
-    with_ratio_extremes,
-)
+from pipeline.results.visitor_values import covariates_of, values_of, with_extremes, with_ratio_extremes
 from pipeline.rollup.goals.known_days import last_days
+from pipeline.rollup.goals.summed_goals import goals_needing_values, goals_with_values, ratio_goals
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
@@ -40,7 +36,6 @@ from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
 from pipeline.store.warehouse.value_sums import (
     RatioExtremes,
     SummedGoal,
-    ValueSums,
     read_extremes,
     read_ratio_extremes,
     read_steps,
@@ -75,9 +70,8 @@ class Observation:
             )
         epochs = self._epochs(segment, last)
         # Epochs are analyzed separately, and only counts and revenue are known of each.
-        sums = [] if epochs else self._value_sums(segment, last)
         ids = {"variants": self.published.variants, "goals": self.published.goals}
-        values = values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values
+        values = evidence.values if epochs else self._values(evidence, segment, last)
         read = replace(
             evidence,
             epochs=epochs,
@@ -92,6 +86,7 @@ class Observation:
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=with_ratio_extremes(self.experiment, values, self._ratio_extremes(segment, last), **ids),
+            covariates={} if values is None else covariates_of(self.experiment, values),
         )
         return read if segment else self._with_extremes(read, last)
 
@@ -135,19 +130,28 @@ class Observation:
         cells = aggregates.read_visitors(self.cursor, self.experiment.id)
         return segment_visitors_of(self.experiment, self._align(cells))
 
-    def _value_sums(self, segment: Mapping[str, str], last: Mapping[int, int]) -> list[ValueSums]:
-        """Sum up visitors' values of the goals that need more than the aggregates, where they are known."""
+    def _values(
+        self, evidence: Evidence, segment: Mapping[str, str], last: Mapping[int, int]
+    ) -> VisitorValues | None:
+        """Take the moments of visitors' values that need more than the aggregates, where they are known."""
         by_last_day: dict[int | None, list[SummedGoal]] = {}
         for goal in goals_needing_values(self.experiment, self.published.goals):
             by_last_day.setdefault(last.get(goal.place), []).append(goal)
-        variants = len(self.published.variants)
-        return [
-            sums
+        variants, ids = self.published.variants, (self.cursor, self.experiment.id)
+        sums = [
+            one
             for last_day, goals in by_last_day.items()
-            for sums in read_value_sums(
-                self.cursor, self.experiment.id, goals, segment, variants=variants, last_day=last_day
-            )
+            for one in read_value_sums(*ids, goals, segment, variants=len(variants), last_day=last_day)
         ]
+        if not sums:
+            return evidence.values
+        counted = {"variants": variants, "goals": self.published.goals}
+        values = values_of(self.experiment, evidence, sums, **counted)
+        for last_day, goals in by_last_day.items():
+            values = with_indexes(
+                self.cursor, self.experiment, values, goals, segment, last_day=last_day, **counted
+            )
+        return values
 
     def _with_extremes(self, evidence: Evidence, last: Mapping[int, int]) -> Evidence:
         """Add the largest visitors of goals that are means, by one read of the visitor rows."""

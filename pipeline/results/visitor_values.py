@@ -13,27 +13,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.measures.sums import unit_of
 from engine.stats.arrays import AnyArray
 from engine.stats.moments import Moments, PairedMoments, third_of_sums
-from pipeline.store.warehouse.value_sums import Extremes, LargeValues, RatioExtremes, SummedGoal, ValueSums
-
-
-def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
-    """List the goals whose analysis needs more than counts and revenue, by position among those counted."""
-    return [
-        _summed(goal, counted)
-        for goal in experiment.goals
-        if goal.id in counted
-        and goal.measure.is_known_at_once
-        and (experiment.statistics.uses_pre_period or _needs_values(goal))
-    ]
-
-
-def ratio_goals(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
-    """List the goals that are ratios, revenue per order among them, by position among those counted."""
-    return [
-        _summed(goal, counted)
-        for goal in experiment.goals
-        if goal.id in counted and (goal.divided_by is not None or goal.measure.is_per_order)
-    ]
+from pipeline.store.warehouse.value_sums import Extremes, LargeValues, RatioExtremes, ValueSums
 
 
 def values_of(
@@ -66,11 +46,12 @@ def values_of(
     )
 
 
-def goals_with_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
-    """List the goals that are means, by position among those counted."""
-    return [
-        _summed(goal, counted) for goal in experiment.goals if goal.id in counted and goal.unit != "share"
-    ]
+def covariates_of(experiment: Experiment, values: VisitorValues) -> dict[int, tuple[str, ...]]:
+    """Map the goals that CUPED adjusts, by place, to the names of their covariates."""
+    if not experiment.statistics.cuped:
+        return {}
+    adjusted = np.flatnonzero(values.before.n.any(axis=-1)).tolist()
+    return dict.fromkeys(adjusted, experiment.statistics.covariates)
 
 
 def with_extremes(
@@ -125,20 +106,6 @@ def _in_units(one: LargeValues, *, goal: Goal, cap: float) -> LargeVisitor:
         denominator=None if one.denominator is None else one.denominator / unit_of_orders,
         before=None if one.before is None else min(one.before / unit, most),
     )
-
-
-def _summed(goal: Goal, counted: Sequence[str]) -> SummedGoal:
-    return SummedGoal(
-        place=counted.index(goal.id),
-        is_revenue=goal.unit == "cents",
-        cap_percentile=goal.tracking.get("cap_percentile"),
-        has_amounts=goal.summed is not None,
-        has_denominator=goal.divided_by is not None,
-    )
-
-
-def _needs_values(goal: Goal) -> bool:
-    return goal.tracking.get("cap_percentile") is not None or goal.measure.is_per_order
 
 
 def _plain(goal: Goal, evidence: Evidence, place: int) -> VisitorValues:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from engine.analysis.evidence.recorded_looks import with_ids
-from engine.design.analysis_settings import Statistics
+from engine.design.analysis_settings import OWN_HISTORY, PRE_PERIOD, Statistics
 from engine.design.lifecycle import OPEN
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.service_record import ServiceRecord
@@ -13,6 +13,8 @@ from pipeline.snapshots.manifest import Manifest, SnapshotExperiment, SnapshotVa
 
 ORDERS: Final = "orders"
 """The end of the name of a column with the number of a visitor's orders."""
+BEFORE: Final = "before"
+"""The end of the name of a column with a goal's value before the first exposure."""
 
 
 def analysis_arguments(
@@ -34,7 +36,7 @@ def analysis_arguments(
         "name": entry.name,
         "variant": "variant",
         "control": control,
-        "goals": goals if entry.weight_epochs else _with_amounts(goals, entry, columns),
+        "goals": goals if entry.weight_epochs else _with_adjustments(goals, entry, columns),
         "timestamp": "first_exposed_at",
         "timezone": manifest.timezone,
         "weights": {variant.name: variant.weight for variant in exposed},
@@ -74,15 +76,19 @@ def _course(
     }
 
 
-def _with_amounts(
+def _with_adjustments(
     goals: Mapping[str, FrameGoal], entry: SnapshotExperiment, columns: Mapping[str, str]
 ) -> dict[str, FrameGoal]:
-    """Set the caps and the orders of goals; rows of earlier snapshots have no orders."""
+    """Set the caps, orders and covariates of goals; rows of earlier snapshots lack the last two."""
     options: dict[str, dict[str, Any]] = {}
     for goal in entry.goals:
         own = options.setdefault(columns[goal.id], {})
         if goal.has_orders:
             own["orders"] = f"{columns[goal.id]}: {ORDERS}"
+        if goal.covariates:
+            own["covariates"] = [
+                f"{columns[goal.id]}: {BEFORE}" if name == PRE_PERIOD else name for name in goal.covariates
+            ]
         if goal.cap_percentile is not None and (goal.per == "visitor" or goal.has_orders):
             own["cap_percentile"] = goal.cap_percentile
     return {name: goal.with_options(**options.get(name, {})) for name, goal in goals.items()}
@@ -90,4 +96,4 @@ def _with_amounts(
 
 def _without_pre_period(statistics: Statistics) -> Statistics:
     prior = "flat" if statistics.prior == "pre_period" else statistics.prior
-    return replace(statistics, cuped=False, prior=prior)
+    return replace(statistics, cuped=False, covariates=OWN_HISTORY, prior=prior)

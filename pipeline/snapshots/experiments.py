@@ -13,9 +13,9 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
+from pipeline.rollup.export_selection import exported_visitors
 from pipeline.rollup.goals.counted_goals import step_names
-from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
-from pipeline.rollup.goals.known_days import observed_until
+from pipeline.rollup.goals.summed_goals import adjusted_goals, attributes_of
 from pipeline.snapshots.manifest import (
     SCHEMA_VERSION,
     DataFile,
@@ -27,7 +27,7 @@ from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import parquet
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
+from pipeline.store.warehouse.visitor_export import write_visitors
 from pipeline.store.warehouse.visitors import column_of, read_columns
 
 # Stored instead of a variant id in the sums of visitors counted in no variant.
@@ -57,20 +57,16 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
     """Write the published results of an experiment; `cursor` is in the transaction that read `published`."""
     variants = _variants(cursor, experiment, published)
     counts = parquet.visitors_of_variants(cursor, experiment.id)
-    content = _content(published, variants)
+    content = _content(experiment, published, variants)
     named = dict(enumerate(published.variants)) | _SET_ASIDE
-    export = VisitorExport(
-        project_id=project.id,
-        experiment_id=experiment.id,
-        is_published=True,
+    export = exported_visitors(
+        experiment,
+        project,
         variants=[(variant.id, variant.name) for variant in variants],
         goal_ids=published.goals,
+        as_of=from_epoch_microseconds(published.as_of),
         segment={},
-        units=units_of(experiment.goals),
-        observed_until=observed_until(experiment, from_epoch_microseconds(published.as_of), project.timezone),
-        units_of_denominators=units_of_denominators(experiment.goals),
-        funnels=[goal.id for goal in experiment.goals if "steps" in goal.measure.columns],
-        per_order=[goal.id for goal in experiment.goals if goal.measure.is_per_order],
+        is_published=True,
         with_keys=True,
     )
     writers: dict[str, Write] = {
@@ -106,10 +102,11 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
     )
 
 
-def _content(published: Published, variants: tuple[SnapshotVariant, ...]) -> str:
+def _content(experiment: Experiment, published: Published, variants: tuple[SnapshotVariant, ...]) -> str:
     """Hash all that the files of an experiment depend on, for their names."""
     names = [variant.name for variant in variants]
-    inputs = (SCHEMA_VERSION, _COLUMNS_VERSION, list(DIMENSIONS), list(published), names)
+    columns = (_COLUMNS_VERSION, list(DIMENSIONS), attributes_of(experiment))
+    inputs = (SCHEMA_VERSION, columns, list(published), names)
     return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()[:16]
 
 
@@ -139,6 +136,7 @@ def _goals(
         for place, goal_id in enumerate(published.goals)
         if column_of(place, "steps") in columns and goal_id in known and step_names(known[goal_id])
     ]
+    adjusted = adjusted_goals(experiment, published.goals)
     return tuple(
         SnapshotGoal(
             id=goal.id,
@@ -152,6 +150,7 @@ def _goals(
             measure=goal.measure.word,
             steps=step_names(goal) if goal.id in funnels else (),
             has_orders=goal.measure.is_per_order,
+            covariates=experiment.statistics.covariates if goal.id in adjusted else (),
             minimum_effect_percent=goal.config.get("minimum_effect_percent"),
             guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),
             guardrail_margin_absolute=goal.config.get("guardrail_margin_absolute"),

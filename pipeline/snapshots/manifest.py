@@ -66,6 +66,7 @@ class SnapshotGoal:
     guardrail. `steps` are the names of a funnel's; empty where visitors' steps were not counted.
     `known_after` so many days outcomes are known; None where they are at once, and in earlier snapshots.
     `has_orders` where visitors have the number of their orders, as of a goal that is measured per order.
+    `covariates` are those of the experiment where CUPED adjusts the goal: the rows of visitors have them.
     """
 
     id: str
@@ -79,6 +80,7 @@ class SnapshotGoal:
     measure: MeasureWord = "converted"
     steps: tuple[str, ...] = ()
     has_orders: bool = False
+    covariates: tuple[str, ...] = ()
     minimum_effect_percent: float | None = None
     guardrail_margin_percent: float | None = None
     guardrail_margin_absolute: float | None = None

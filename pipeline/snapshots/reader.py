@@ -10,9 +10,10 @@ from typing import Any, Final
 import polars as pl
 
 from engine.currencies import minor_unit_digits, minor_units
+from engine.design.analysis_settings import PRE_PERIOD
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Converted, Count, Funnel, Ratio, Retained, Revenue, Value
-from pipeline.snapshots.analysis_arguments import ORDERS, analysis_arguments
+from pipeline.snapshots.analysis_arguments import BEFORE, ORDERS, analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
     MANIFEST,
@@ -28,7 +29,7 @@ from pipeline.store.event_columns import DIMENSIONS
 # Columns of a visitor besides those of goals, before the segments.
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
 # Further columns of a goal, named after it.
-_FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator", "known", ORDERS)
+_FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator", "known", ORDERS, BEFORE)
 # Kinds of goals with amounts, by their measure.
 _AMOUNTS: Final[Mapping[str, type[FrameGoal]]] = {"count": Count, "value": Value}
 
@@ -123,7 +124,9 @@ class Snapshot:
         major units such as dollars, or the amount of the goal's measure; a ratio has `<name>: numerator` and
         `<name>: denominator` instead, a funnel a column of each step, such as `<name>: 1. cart`, true for
         visitors who reached it, and a retained goal is null until its days are over.
-        `<name>: known` is true once the window of a goal is over.
+        `<name>: known` is true once the window of a goal is over. Where CUPED adjusts by it, `<name>: before`
+        is the goal's value before the first exposure, capped as the goal is, and custom dimensions by which
+        it adjusts are `custom:<key>`.
         `<name>: revenue` and `<name>: converted` are those of the others, `<name>: at` the time of the first
         conversion.
         `goal_columns` lists the names.
@@ -132,7 +135,9 @@ class Snapshot:
         names = _goal_names(entry.goals)
         counted = pl.scan_parquet(self.path(entry.visitors))
         of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
-        kinds = ("converted_at", "revenue_cents", "amount", "denominator", "observed", "steps")
+        kinds = (
+            *("converted_at", "revenue_cents", "amount", "denominator", "observed", "steps", ORDERS, BEFORE),
+        )
         taken = {f"{goal.id}_{what}" for goal in entry.goals for what in kinds}
         segments = [
             name
@@ -144,7 +149,7 @@ class Snapshot:
     def goal_columns(self, experiment: str) -> dict[str, FrameGoal]:
         """Map the goals' names, which are those of columns of `visitors`, to goals, the primary one first.
 
-        They have their options, but for caps and orders.
+        They have their options, but for caps, orders and covariates.
         """
         goals = self.experiment(experiment).goals
         names = _goal_names(goals)
@@ -155,8 +160,7 @@ class Snapshot:
         """Build the arguments of `analyze_frame` besides `visitors`, as the service judged at the snapshot.
 
         They are the experiment's settings, its times and pauses, and the looks recorded by then. Variants
-        without visitors are left out, and so are settings that need more than one row per visitor: pre-period
-        values (`cuped`, `prior: pre_period`).
+        without visitors are left out, and so is `prior: pre_period`, which needs more than one row of each.
         Raises ValueError for an experiment without goals, or without visitors in the control.
         """
         entry = self.experiment(experiment)
@@ -257,6 +261,8 @@ def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
         yield pl.col(f"{goal.id}_amount").alias(name)
     if goal.has_orders:
         yield pl.col(f"{goal.id}_orders").alias(f"{name}: {ORDERS}")
+    if PRE_PERIOD in goal.covariates:
+        yield pl.col(f"{goal.id}_before").alias(f"{name}: {BEFORE}")
     if isinstance(measured, Funnel):
         reached = pl.col(f"{goal.id}_steps")
         yield from (reached.ge(place).alias(step) for place, step in enumerate(measured.steps, 1))

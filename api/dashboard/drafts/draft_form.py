@@ -189,6 +189,8 @@ def _shown(value: object) -> str:
         return ""
     if value is True:
         return CHECKED
+    if isinstance(value, list | tuple):
+        return "\n".join(map(str, value))
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 

@@ -40,10 +40,10 @@ def _child(inside: Any, step: str | int, empty: Any) -> Any:  # noqa: ANN401 - n
 
 
 def flattened(value: object, path: str = "") -> dict[str, object]:
-    """Return the single values of nested objects and lists by their paths."""
+    """Return the single values of nested objects and lists by their paths; a list of texts is one value."""
     if isinstance(value, Mapping):
         items = [(f"{path}.{name}" if path else str(name), item) for name, item in value.items()]
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) and not all(isinstance(item, str) for item in value):
         items = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
     else:
         return {path: value}

@@ -68,6 +68,7 @@ _CONFIG: Final[Mapping[str, Reader]] = {
 _STATISTICS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("sequential", "correction", "alternative", "guardrails", "prior"), _text),
     "cuped": _flag,
+    "covariates": _lines,
     **dict.fromkeys(("planned_sample", "minimum_effect_percent", "pre_period_days"), _number),
     **dict.fromkeys(("prior_lift_percent", "prior_deviation_percent"), _number),
 }

@@ -82,7 +82,7 @@ class Evidence:
     that is more. `with_denominator[g, v]` visitors have a denominator above 0, on goals that are ratios; None
     where that is not known. `funnels` have the steps of goals that are funnels, and `quantiles` the counted
     values of goals that are judged on a quantile, both by the goal's row; `values` of the latter have the
-    quantile as their mean.
+    quantile as their mean. `covariates` name what `values` has from before the first exposure, by row, too.
     `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
@@ -111,6 +111,7 @@ class Evidence:
     so_far: Totals | None = None
     funnels: Mapping[int, FunnelEvidence] = field(default_factory=dict)
     quantiles: Mapping[int, QuantileEvidence] = field(default_factory=dict)
+    covariates: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     is_table: bool = False
     missing_sources: tuple[str, ...] = ()
 

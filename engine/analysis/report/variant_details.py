@@ -49,6 +49,7 @@ def _without_adjustment(data: AnalysisData, plain: Significance, adjusted: Metri
             score_value=score[goal][variant],
             status=plain.status[goal, variant].item(),
             variance_reduction=float(adjusted.reduction[goal]),
+            covariates=data.evidence.covariates.get(goal, ()),
         )
     return cells
 

@@ -43,6 +43,7 @@ class Unadjusted:
     variance_reduction: Annotated[
         float, AnswerField("percent", "Percent of the variance that CUPED removes.")
     ]
+    covariates: Annotated[tuple[str, ...], described("What CUPED adjusted by.")] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

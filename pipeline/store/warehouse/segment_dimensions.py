@@ -12,6 +12,11 @@ CUSTOM_PREFIX: Final = "custom:"
 _COUNTRY: Final = "country"
 
 
+def is_dimension(name: str) -> bool:
+    """Tell whether a name is of one of DIMENSIONS, or of a custom one as `custom:<key>`."""
+    return name in DIMENSIONS or (name.startswith(CUSTOM_PREFIX) and name != CUSTOM_PREFIX)
+
+
 def equals(dimension: str, value: str) -> str:
     """Build the SQL condition that the column or expression `value` is the bound value of a dimension."""
     known = DIMENSIONS.get(dimension)

@@ -1,6 +1,6 @@
 """Sums of visitors' values: winsorized amounts, orders, pre-period values, and steps of funnels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
@@ -131,11 +131,11 @@ def read_value_sums(  # noqa: PLR0913  # the rest is said by name
     segment: see `engine.stats.winsorizing`. `cursor` is in a transaction.
     """
     columns = set(read_columns(cursor, experiment_id))
-    counted = [goal for goal in goals if (goal.column or day_column(goal.place)) in columns]
+    counted = counted_goals(goals, columns)
     if not counted:
         return []
-    caps = _caps(cursor, experiment_id, counted, variants)
-    values = [column for goal in counted for column in _values(goal, caps.get(goal.place), columns)]
+    caps = caps_of(cursor, experiment_id, counted, variants)
+    values = [column for goal in counted for column in value_columns(goal, caps.get(goal.place), columns)]
     sums = [column for goal in counted for column in _sums(goal, caps.get(goal.place), columns)]
     rows = cursor.execute(
         f"""
@@ -151,6 +151,11 @@ def read_value_sums(  # noqa: PLR0913  # the rest is said by name
         for numbers in rows
         for place, goal in enumerate(counted)
     ]
+
+
+def counted_goals(goals: Sequence[SummedGoal], columns: Collection[str]) -> list[SummedGoal]:
+    """List the goals that visitor rows with these columns were counted for."""
+    return [goal for goal in goals if (goal.column or day_column(goal.place)) in columns]
 
 
 def read_extremes(  # noqa: PLR0913  # as `read_value_sums`
@@ -235,7 +240,7 @@ def _are_known(goal: SummedGoal, last_days: Mapping[int, int]) -> str:
     return f"first_day <= {last_days[goal.place]:d}" if goal.place in last_days else "true"
 
 
-def _extremes(goal: SummedGoal, columns: set[str], most: int, known: str) -> Iterator[str]:
+def _extremes(goal: SummedGoal, columns: Collection[str], most: int, known: str) -> Iterator[str]:
     value, before = goal.column, f"g{goal.place}_before"
     denominator = goal.orders_column if goal.orders_column in columns else "NULL::BIGINT"
     past = before if before in columns else "NULL::BIGINT"
@@ -272,8 +277,8 @@ def read_steps(
     return found
 
 
-def _caps(cursor: Cursor, experiment_id: str, goals: Sequence[SummedGoal], variants: int) -> dict[int, int]:
-    """Find the cap of each goal in cents; goals without revenue have none."""
+def caps_of(cursor: Cursor, experiment_id: str, goals: Sequence[SummedGoal], variants: int) -> dict[int, int]:
+    """Find the cap of each capped goal in units of its values, by its place; none without values above 0."""
     capped = [goal for goal in goals if goal.cap_percentile is not None and goal.column is not None]
     if not capped:
         return {}
@@ -287,15 +292,23 @@ def _caps(cursor: Cursor, experiment_id: str, goals: Sequence[SummedGoal], varia
     return {goal.place: int(cap) for goal, cap in zip(capped, caps, strict=True) if cap is not None}
 
 
-def _values(goal: SummedGoal, cap: int | None, columns: set[str]) -> Iterator[str]:
-    name = f"g{goal.place}"
-    amount = goal.column or f"({name}_at IS NOT NULL)::BIGINT"
-    pre_period = f"{name}_before" if f"{name}_before" in columns else "0::BIGINT"
+def value_columns(goal: SummedGoal, cap: int | None, columns: Collection[str]) -> Iterator[str]:
+    """Yield the SQL of a goal's values of a visitor, `raw`, capped `y`, orders `d` and pre-period `z`."""
+    amount = goal.column or f"(g{goal.place}_at IS NOT NULL)::BIGINT"
     orders = goal.orders_column if goal.orders_column in columns else "0::BIGINT"
     yield f"{amount} AS raw_{goal.place}"
     yield f"{_capped(amount, cap)}::HUGEINT AS y_{goal.place}"
     yield f"{orders}::HUGEINT AS d_{goal.place}"
-    yield f"{_capped(pre_period, cap)}::HUGEINT AS z_{goal.place}"
+    yield f"{value_before(goal, cap, columns)}::HUGEINT AS z_{goal.place}"
+
+
+def value_before(goal: SummedGoal, cap: int | None, columns: Collection[str], *, table: str = "") -> str:
+    """Build the SQL of a goal's capped value of a visitor in the pre-period; 0 without one.
+
+    `table` is the name of the visitors' rows in the query, with a dot.
+    """
+    name = f"g{goal.place}_before"
+    return _capped(f"{table}{name}" if name in columns else "0::BIGINT", cap)
 
 
 def _capped(amount: str, cap: int | None) -> str:
@@ -306,7 +319,7 @@ def _capped(amount: str, cap: int | None) -> str:
 _THIRDS: Final = ("ddd", "ddy", "dyy", "zzz", "zzy", "zyy", "zzd", "zdd", "zyd")
 
 
-def _sums(goal: SummedGoal, cap: int | None, columns: set[str]) -> list[str]:
+def _sums(goal: SummedGoal, cap: int | None, columns: Collection[str]) -> list[str]:
     place = goal.place
     y, d, z = (f"{name}_{place}" for name in ("y", "d", "z"))
     pairs = (y, f"{y} * {y}", d, f"{d} * {d}", f"{d} * {y}", z, f"{z} * {z}", f"{z} * {y}", f"{z} * {d}")
@@ -322,7 +335,7 @@ def _sums(goal: SummedGoal, cap: int | None, columns: set[str]) -> list[str]:
     return [capped, *cube_sums(y), *(f"sum({pair})" for pair in pairs), *thirds]
 
 
-def _has(goal: SummedGoal, columns: set[str]) -> tuple[bool, bool]:
+def _has(goal: SummedGoal, columns: Collection[str]) -> tuple[bool, bool]:
     """Tell whether a goal has orders, and whether it has a pre-period."""
     return goal.orders_column in columns, f"g{goal.place}_before" in columns
 
@@ -333,7 +346,7 @@ _SUMS: Final = _FIRST_SUMS + 2 * len(_THIRDS)
 
 
 def _row(
-    goal: SummedGoal, numbers: Sequence[int], first: int, cap: int | None, columns: set[str]
+    goal: SummedGoal, numbers: Sequence[int], first: int, cap: int | None, columns: Collection[str]
 ) -> ValueSums:
     variant, n, *sums = numbers
     numbers = [int(one) for one in sums[first : first + _SUMS]]

@@ -11,7 +11,8 @@ from engine.measures.sums import AMOUNT, DENOMINATOR
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
-from pipeline.store.warehouse.segment_dimensions import CUSTOM
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, json_pointer
+from pipeline.store.warehouse.value_sums import SummedGoal, caps_of, counted_goals, value_before
 from pipeline.store.warehouse.visitors import (
     column_of,
     count_goals,
@@ -61,7 +62,9 @@ class VisitorExport:
     an amount of 1, by the id of goals with amounts, and `units_of_denominators` those for 1 in denominators,
     by the id of ratios. `observed_until` are the microseconds since 1970 before which visitors were first
     exposed whose outcome is known, by the id of retained goals. `funnels` are the ids of goals with steps,
-    and `per_order` those of revenue goals measured per order.
+    and `per_order` those of revenue goals measured per order. `with_past` are goals, by their position among
+    `goal_ids`, with their values in the pre-period, capped like the goal's values. `custom_keys` are those of
+    custom dimensions with columns of their own.
     """
 
     project_id: str
@@ -75,6 +78,8 @@ class VisitorExport:
     observed_until: Mapping[str, int]
     funnels: Collection[str]
     per_order: Collection[str]
+    with_past: Sequence[SummedGoal] = ()
+    custom_keys: Sequence[str] = ()
     with_keys: bool = False
 
 
@@ -97,7 +102,8 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
             WHERE {_condition(cursor, export)}
             ORDER BY v.first_exposed_at, v.visitor_key
         """
-        values = {"experiment": export.experiment_id} if "$experiment" in query else {}
+        values: dict[str, object] = {"experiment": export.experiment_id} if "$experiment" in query else {}
+        values |= {f"key_{place}": json_pointer(key) for place, key in enumerate(export.custom_keys)}
         return copy_to_file(cursor, query, path, _COPY[form], **values)
 
 
@@ -110,9 +116,16 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
     yield f"{moment.format('v.first_exposed_at')} AS first_exposed_at"
     yield from (f"{text.format(f'{name}_values.value')} AS {name}" for name in DIMENSIONS)
     yield f"{CUSTOM}_values.value::JSON AS custom_dimensions"
+    for place, key in enumerate(export.custom_keys):
+        value = f"json_extract_string({CUSTOM}_values.value, $key_{place})"
+        yield f"{text.format(value)} AS {_quoted(CUSTOM_PREFIX + key)}"
     # A goal added since the last count has no columns yet.
     counted = count_goals(cursor, export.experiment_id) if export.is_published else 0
     columns = read_columns(cursor, export.experiment_id) if export.is_published else []
+    past = {goal.place: goal for goal in export.with_past}
+    caps = caps_of(
+        cursor, export.experiment_id, counted_goals(export.with_past, columns), len(export.variants)
+    )
     for place, goal_id in enumerate(export.goal_ids):
         at, cents = (f"v.g{place}_at", f"v.g{place}_cents") if place < counted else ("NULL::BIGINT", "0")
         yield f"{moment.format(at)} AS {_quoted(goal_id + '_converted_at')}"
@@ -128,6 +141,9 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
             orders = column_of(place, "orders")
             counted_orders = f"v.{orders}" if orders in columns else "NULL"
             yield f"{counted_orders}::BIGINT AS {_quoted(goal_id + '_orders')}"
+        if place in past:
+            before = value_before(past[place], caps.get(place), columns, table="v.")
+            yield f"({before} / {export.units.get(goal_id, 1):d})::DOUBLE AS {_quoted(goal_id + '_before')}"
         for one, units in ((AMOUNT, export.units), (DENOMINATOR, export.units_of_denominators)):
             if goal_id in units:
                 (name,) = summed_columns(place, one.name)

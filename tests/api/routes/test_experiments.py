@@ -215,6 +215,7 @@ def test_statistics_are_kept_and_changed_one_by_one(customer: Customer, project:
         "correction": "bonferroni",
         "guardrails": "not_harmed",
         "cuped": False,
+        "covariates": ["pre_period"],
         "pre_period_days": 14,
         "prior": "flat",
         "prior_lift_percent": 0.0,
@@ -230,3 +231,6 @@ def test_statistics_are_kept_and_changed_one_by_one(customer: Customer, project:
         "statistics.planned_sample",
         "statistics.correction",
     ]
+    unknown = {"cuped": True, "covariates": ["country", "shoe_size"]}
+    answer = customer.patch(path, {"statistics": unknown})
+    assert fields_of(error_of(answer, 422, "validation_error")) == ["statistics.covariates[1]"]

@@ -51,6 +51,11 @@ def test_settings_are_taken_one_by_one() -> None:
             "statistics.correction",
         ),
         ({"cuped": 1}, "statistics.cuped"),
+        ({"cuped": True, "covariates": []}, "statistics.covariates"),
+        ({"cuped": True, "covariates": "country"}, "statistics.covariates"),
+        ({"cuped": True, "covariates": ["country", 5]}, "statistics.covariates[1]"),
+        ({"cuped": True, "covariates": ["country", "country"]}, "statistics.covariates[1]"),
+        ({"covariates": ["country"]}, "statistics.covariates"),
         ({"pre_period_days": 0}, "statistics.pre_period_days"),
         ({"prior": "pre_period"}, "statistics.prior"),
         ({"prior": "sceptical"}, "statistics.prior"),
@@ -99,6 +104,24 @@ def test_draft_changes_what_is_sent_and_keeps_the_rest() -> None:
     changed = revised("draft", {"sequential": "always_valid"})
     assert changed == Statistics(sequential="always_valid", planned_sample=5000)
     assert revised("draft", {"planned_sample": None}) == Statistics()
+
+
+def test_covariates_are_the_goals_own_history_or_attributes() -> None:
+    assert Statistics() == Statistics(covariates=("pre_period",))
+    adjusted = drafted(statistics={"cuped": True, "covariates": ["country", "custom:plan"]}).statistics
+    assert (adjusted.covariates, adjusted.uses_pre_period) == (("country", "custom:plan"), False)
+    assert adjusted.adjusts_by_attributes
+    both = drafted(statistics={"cuped": True, "covariates": ["country", "pre_period"]}).statistics
+    assert both.uses_pre_period
+    assert not Statistics(cuped=True).adjusts_by_attributes
+
+
+def test_covariates_are_fixed_once_visitors_are_counted() -> None:
+    same = {"covariates": ["pre_period"]}
+    assert revised("paused", same) == Statistics(planned_sample=5000)
+    with pytest.raises(TransitionError) as error:
+        revised("paused", {"cuped": True, "covariates": ["country"]})
+    assert [problem.field for problem in error.value.problems] == ["statistics"]
 
 
 def test_rules_are_fixed_once_visitors_are_counted() -> None:

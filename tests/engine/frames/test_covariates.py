@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 
 from engine.analysis.results.variant_result import Unadjusted, VariantResult
+from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
 from engine.frames.frame_goal import FrameGoal
@@ -162,3 +163,14 @@ def test_one_category_of_two_is_a_covariate_too() -> None:
 def test_covariates_that_cannot_be_used_are_refused(covariates: list[str], message: str) -> None:
     with pytest.raises(InvalidEvidenceError, match=message):
         compared(shoppers(50), covariates)
+
+
+def test_covariates_of_a_service_are_no_columns() -> None:
+    statistics = Statistics(cuped=True, covariates=("country",))
+    with pytest.raises(InvalidEvidenceError, match="name them with each goal"):
+        analyze_frame(shoppers(200), control="old", goals={"spend": Value()}, statistics=statistics)
+
+
+def test_a_report_names_the_covariates_of_a_goal() -> None:
+    found = unadjusted(compared(shoppers(), ["spend_before", "country"]))
+    assert found.covariates == ("spend_before", "country")

@@ -43,3 +43,19 @@ def test_unknown_members_are_named_with_every_other_problem(store: WorkingStore)
         )
     assert {problem.field for problem in invalid.value.problems} >= {"name", "assigned_user_ids[0]"}
     assert store.catalog.experiments.of_project(project.id) == []
+
+
+def test_covariates_are_attributes_that_visitors_have(store: WorkingStore) -> None:
+    project = store.add_project()
+    known = ["pre_period", "country", "day_of_week", "custom:plan"]
+    chosen = {"cuped": True, "covariates": [*known, "plan", "custom:"]}
+    with pytest.raises(InvalidDesignError) as invalid:
+        create_draft(store.catalog, project, fields(statistics=chosen), now=NOW, actor="test")
+    paths = [f"statistics.covariates[{place}]" for place in (4, 5)]
+    assert [problem.field for problem in invalid.value.problems] == paths
+    assert "'plan' is none of pre_period, traffic_source," in invalid.value.problems[0].message
+    statistics = {"cuped": True, "covariates": known}
+    draft = create_draft(store.catalog, project, fields(statistics=statistics), now=NOW, actor="test")
+    with pytest.raises(InvalidDesignError):
+        revise_draft(store.catalog, project, draft.id, {"statistics": chosen}, now=NOW, actor="test")
+    assert store.catalog.experiments.get(project.id, draft.id).statistics.covariates == tuple(known)

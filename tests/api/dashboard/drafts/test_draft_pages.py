@@ -64,7 +64,12 @@ WHOLE: dict[str, Any] = {
     "traffic_allocation": 40,
     "scheduled_start_at": "2030-01-01T10:00:00Z",
     "stop_conditions": {"visitor_limit": 5000, "auto_stop_on_winner": True},
-    "statistics": {"sequential": "always_valid", "minimum_effect_percent": 2.5, "cuped": True},
+    "statistics": {
+        "sequential": "always_valid",
+        "minimum_effect_percent": 2.5,
+        "cuped": True,
+        "covariates": ["pre_period", "country", "custom:plan"],
+    },
     "targeting_rules": {
         "version": 2,
         "root": {
@@ -133,6 +138,8 @@ def test_problems_stand_beside_their_fields_and_nothing_is_lost(project: str, br
         "traffic_allocation": "140",
         "goals[0]__name": "Buys",
         "statistics__minimum_effect_percent": "1e999",
+        "statistics__cuped": "on",
+        "statistics__covariates": "country\nshoe_size",
     }
     refused = send(browser, page, **typed)
     assert refused.status_code == 422
@@ -140,7 +147,7 @@ def test_problems_stand_beside_their_fields_and_nothing_is_lost(project: str, br
     places = set(re.findall(r'class="problem" id="problem-([^"]+)"', text))
     assert places == {
         *("name", "variants[1].weight", "traffic_allocation"),
-        *("goals[0].config.event_name", "statistics.minimum_effect_percent"),
+        *("goals[0].config.event_name", "statistics.minimum_effect_percent", "statistics.covariates"),
     }
     assert 'id="traffic_allocation" name="traffic_allocation" aria-invalid="true"' in text
     kept = fields_of(refused)
