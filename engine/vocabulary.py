@@ -17,7 +17,6 @@ Alternative = Literal["two_sided", "one_sided"]
 GuardrailRule = Literal["not_harmed", "non_inferior"]
 Prior = Literal["flat", "pre_period", "lift"]
 RevenuePer = Literal["visitor", "order"]
-MeasureWord = Literal["converted", "count", "value", "ratio", "retained", "funnel", "quantile"]
 # What a ratio takes of the events of its numerator and denominator.
 Summed = Literal["count", "value"]
 MetricUnit = Literal["share", "cents", "number"]

@@ -9,6 +9,7 @@ import typer
 from api.app import create_app
 from api.cli.app import app
 from api.errors import ERROR_CODES, ErrorCode
+from engine.measures.measure_table import CONFIG_MEASURES
 from pipeline.events.rejections import CODES
 from pipeline.settings import Settings
 from pipeline.store.catalog.keys import SCOPES
@@ -93,3 +94,10 @@ if __name__ == "__main__":
     # Prints the table anew: paste it under "Operations".
     print("| operation | path | scope | what it does |\n|---|---|---|---|")  # noqa: T201 - a script's output
     print("\n".join(operations()))  # noqa: T201 - same
+
+
+@pytest.mark.parametrize("name", CONFIG_MEASURES)
+def test_every_measure_has_a_row(name: str) -> None:
+    assert re.search(
+        rf"^\| `{name}`[ |(]", (ROOT / "docs" / "experiment-settings.md").read_text(), re.MULTILINE
+    )

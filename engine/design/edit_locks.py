@@ -6,6 +6,7 @@ from typing import Any
 from engine.design.experiment import Experiment, Goal
 from engine.design.goals import MARGIN_KEYS, tracking_of
 from engine.errors import Problem, TransitionError
+from engine.measures.measure_table import CONFIG_MEASURES
 from engine.validation.parsing import by_id, merged
 from engine.validation.records import Record
 from engine.validation.values import at, shown
@@ -23,7 +24,7 @@ LOCKED_WHILE_PAUSED = (
 # Keys of every goal's config that decide its verdict, whichever events it counts.
 LOCKED_OF_GOALS = (
     *("direction", *MARGIN_KEYS, "minimum_effect_percent", "window"),
-    *("numerator", "denominator", "from_day", "to_day", "steps"),
+    *(key for measure in CONFIG_MEASURES.values() for key in measure.keys),
 )
 _REFUSALS: dict[Status, tuple[str, str]] = {
     "running": ("experiment_running", "'{name}' is running; pause it before you change it"),

@@ -119,6 +119,11 @@ class Goal:
         return self.measure.summed(self.tracking)
 
     @property
+    def field_of_events(self) -> str | None:
+        """The field of events whose values count once each; None for goals that count every event."""
+        return self.measure.field_of_events(self.tracking)
+
+    @property
     def divided_by(self) -> Summed | None:
         """What the denominator of a ratio sums up of its events; None for other goals."""
         return self.measure.divided_by(self.tracking)

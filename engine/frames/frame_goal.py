@@ -10,7 +10,7 @@ from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidEvidenceError
 from engine.measures.measure_table import measure_of
 from engine.validation.values import whole
-from engine.vocabulary import GoalType, MeasureWord
+from engine.vocabulary import GoalType
 
 # Options with the key of a goal's config whose limits are theirs; in percent, but for the absolute margin.
 _LIMITED: Final[Mapping[str, str]] = {
@@ -33,7 +33,7 @@ class FrameGoal:
     """A goal of a DataFrame, with the options of every kind."""
 
     goal_type: ClassVar[GoalType] = "custom_event"
-    measure: ClassVar[MeasureWord] = "converted"
+    measure: ClassVar[str] = "converted"
     # Whether a visitor may have no outcome, and is left out then.
     may_be_unknown: ClassVar[bool] = False
 

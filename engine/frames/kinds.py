@@ -9,7 +9,7 @@ from engine.currencies import CURRENCIES
 from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidEvidenceError
 from engine.frames.frame_goal import FrameGoal
-from engine.vocabulary import GoalType, MeasureWord
+from engine.vocabulary import GoalType
 
 GoalKind = Literal["custom_event", "revenue"]
 ColumnKind = Literal["custom_event", "converted", "revenue", "count", "value", "mean", "retained"]
@@ -69,21 +69,21 @@ class Revenue(_CappedGoal):
 class Count(_CappedGoal):
     """Whole numbers from 0 on, added up by visitor."""
 
-    measure: ClassVar[MeasureWord] = "count"
+    measure: ClassVar[str] = "count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Value(_CappedGoal):
     """Any numbers in a unit of their own, added up by visitor."""
 
-    measure: ClassVar[MeasureWord] = "value"
+    measure: ClassVar[str] = "value"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Mean(_CappedGoal):
     """Any numbers, of which a visitor has the mean of its rows; visitors without a number are left out."""
 
-    measure: ClassVar[MeasureWord] = "value"
+    measure: ClassVar[str] = "value"
     may_be_unknown: ClassVar[bool] = True
 
 
@@ -91,7 +91,7 @@ class Mean(_CappedGoal):
 class Retained(FrameGoal):
     """Retention: 1 or 0, and null while it is not known yet; such visitors are left out."""
 
-    measure: ClassVar[MeasureWord] = "retained"
+    measure: ClassVar[str] = "retained"
     may_be_unknown: ClassVar[bool] = True
 
     def _days(self) -> dict[str, int | None]:
@@ -107,7 +107,7 @@ class Ratio(FrameGoal):
     Such as revenue per order, or clicks per page view. Its error is the delta method's, by visitor.
     """
 
-    measure: ClassVar[MeasureWord] = "ratio"
+    measure: ClassVar[str] = "ratio"
 
     numerator: str
     denominator: str
@@ -126,7 +126,7 @@ class Funnel(FrameGoal):
     all times of the step, null where it was not done. The goal is the last step.
     """
 
-    measure: ClassVar[MeasureWord] = "funnel"
+    measure: ClassVar[str] = "funnel"
 
     steps: tuple[str, ...]
 
@@ -172,7 +172,7 @@ class Quantile(FrameGoal):
     exactly, and compared as by `truelift.analyze_quantiles`.
     """
 
-    measure: ClassVar[MeasureWord] = "quantile"
+    measure: ClassVar[str] = "quantile"
     may_be_unknown: ClassVar[bool] = True
 
     column: str

@@ -19,6 +19,9 @@ EVENT_KEYS: Final[Mapping[str, Mapping[str, Check]]] = {
     "custom_event": {"event_name": EVENT_NAME},
     "ga4_event": {"event_name": EVENT_NAME, "value_param": text(100)},
 }
+# What every event has besides, as a measure may read it: these, and attributes by their key.
+EVENT_FIELDS: Final = ("url", "transaction_id")
+OWN_ATTRIBUTE: Final = "custom:"
 REQUIRED_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "pageview": ("url",),
     "click": ("selector",),

@@ -7,7 +7,7 @@ from typing import Any
 from engine.errors import Problem
 from engine.measures.sums import Column
 from engine.validation.check import Check
-from engine.vocabulary import GoalType, MeasureWord, MetricUnit, Summed
+from engine.vocabulary import GoalType, MetricUnit, Summed
 
 Config = Mapping[str, Any]
 """The config of a goal without nulls."""
@@ -38,16 +38,17 @@ class Measure:
     no events can be counted, with the message. `takes_cap` holds for amounts.
 
     Counting: `summed` is what the goal sums up of its events, and `divided_by` what its denominator does, by
-    the config; `columns` are those of a visitor's row besides the time, day and cents of the goal, from which
-    the sums over visitors follow (`engine.measures.sums`). A measure with `days` counts events of those days
-    since the first exposure only, by the config. `known_after` says when a visitor's outcome is known.
-    One that is not `is_of_events` is of tables only.
+    the config. Of the events with one value of `field_of_events` (one of EVENT_FIELDS, or an attribute), the
+    first counts alone, and none without a value. `columns` are those of a visitor's row besides the time, day
+    and cents of the goal, from which the sums over visitors follow (`engine.measures.sums`). A measure with
+    `days` counts events of those days since the first exposure only, by the config. `known_after` says when a
+    visitor's outcome is known. One that is not `is_of_events` is of tables only.
 
     Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
     results have a `mean`; others have the conversion rate or the revenue in its place.
     """
 
-    word: MeasureWord
+    word: str
     description: str = ""
     label: str
     unit: MetricUnit
@@ -63,6 +64,7 @@ class Measure:
     takes_cap: bool = False
     takes_window: bool = True
     summed: Callable[[Config], Summed | None] = _nothing
+    field_of_events: Callable[[Config], str | None] = _nothing
     divided_by: Callable[[Config], Summed | None] = _nothing
     columns: tuple[Column, ...] = ()
     days: Callable[[Config], tuple[int, int] | None] = _nothing

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from engine.measures.converted import CONVERTED
 from engine.measures.count import COUNT
+from engine.measures.distinct import DISTINCT
 from engine.measures.funnel import FUNNEL
 from engine.measures.measure import Measure
 from engine.measures.quantile import QUANTILE
@@ -22,6 +23,7 @@ MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
         "revenue_per_order": REVENUE_PER_ORDER,
         "count": COUNT,
         "value": VALUE,
+        "distinct": DISTINCT,
         "ratio": RATIO,
         "retained": RETAINED,
         "funnel": FUNNEL,

@@ -18,7 +18,7 @@ from engine.local_days import epoch_microseconds
 from engine.measures.sums import VALUE_UNIT
 from pipeline.rollup.goals.counted_goals import counted_goals
 from pipeline.rollup.goals.goal_money import units_of_cent
-from pipeline.store.warehouse.segment_dimensions import json_pointer
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, json_pointer
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
 RULES_VERSION: Final = 5
@@ -193,7 +193,8 @@ def goal_rows(
     event, null for the event's value. `minor_units` are those in 1 of a tracked event's money, or VALUE_UNIT;
     `units_of_cent` are those of a value in a minor unit of the project's currency, null for other measures.
     `trusts_servers_only` holds where a browser's money does not count, and `has_amounts` where the goal's
-    measure sums up amounts. A denominator has the `goal` number of its ratio,
+    measure sums up amounts. `field` has the values that count once each: the name of a column, or the JSON
+    pointer of an attribute; null where every event counts. A denominator has the `goal` number of its ratio,
     and a step that of its funnel. Goals with one of the
     `rule_numbers` differ in NOT_OF_RULES only.
     """
@@ -205,6 +206,7 @@ def goal_rows(
                 *(*_revenue_rules(counted.goal, rules), pre_period_us(experiments[counted.experiment])),
                 *(*_days_us(counted.goal, rules), rules.trusted_revenue),
                 counted.goal.summed is not None,
+                _field_path(counted.goal),
                 units_of_cent(counted.goal, minor_units(rules.currency)),
             )
             for counted in counted_goals(experiments)
@@ -228,6 +230,7 @@ def goal_rows(
             "window_us": pl.Int64,
             "trusts_servers_only": pl.Boolean,
             "has_amounts": pl.Boolean,
+            "field": pl.String,
             "units_of_cent": pl.Int64,
         },
         orient="row",
@@ -240,6 +243,13 @@ def _days_us(goal: Goal, rules: CountingRules) -> tuple[int, int]:
         return first * DAY_US, (last + 1) * DAY_US - 1
     days = goal.tracking.get("window")
     return 0, rules.window_us if days is None else min(rules.window_us, days * DAY_US)
+
+
+def _field_path(goal: Goal) -> str | None:
+    field = goal.field_of_events
+    if field is None or not field.startswith(CUSTOM_PREFIX):
+        return field
+    return json_pointer(field.removeprefix(CUSTOM_PREFIX))
 
 
 def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | None, str, int, int, int]:

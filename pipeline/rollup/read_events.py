@@ -20,6 +20,7 @@ from pipeline.rollup.counting_rules import NOT_OF_RULES, CountingRules, extra_co
 from pipeline.rollup.first_segments import complete_segments, lacks_type
 from pipeline.rollup.goals.counted_goals import counted_goals
 from pipeline.rollup.goals.goal_matching import (
+    READ_OF_EVENTS,
     match_goals,
     matched_fields,
     number_matches,
@@ -109,7 +110,7 @@ class ProjectRead:
         goals = [counted.goal for counted in counted_goals(self._experiments)]
         numbers = number_rules(goals, events.read_named_goals())
         rows = goal_rows(self._experiments, self._rules, numbers)
-        rules = rows.unique("rule", keep="any").select("rule", "minor_units", "value_path")
+        rules = rows.unique("rule", keep="any").select("rule", *READ_OF_EVENTS)
         goal_of = dict(zip(numbers, goals, strict=True))
         pairs = [match_goals(signatures, goal_of) for signatures in events.read_signatures(self._at_once)]
         matches, rules_of = number_matches(pl.concat([NO_PAIRS, *pairs]).join(rules, on="rule"))

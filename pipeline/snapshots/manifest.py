@@ -11,8 +11,9 @@ from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.analysis_settings import Statistics
 from engine.design.pauses import Pause
 from engine.design.weight_epochs import WeightEpoch
+from engine.measures.measure_table import CONFIG_MEASURES
 from engine.typed_records import record_from_json
-from engine.vocabulary import MeasureWord, Status
+from engine.vocabulary import Status
 from pipeline.snapshots.files import placed
 
 MANIFEST: Final = "manifest.json"
@@ -77,7 +78,7 @@ class SnapshotGoal:
     currency: str
     cap_percentile: float | None = None
     per: str = "visitor"
-    measure: MeasureWord = "converted"
+    measure: str = "converted"
     steps: tuple[str, ...] = ()
     has_orders: bool = False
     covariates: tuple[str, ...] = ()
@@ -85,6 +86,10 @@ class SnapshotGoal:
     guardrail_margin_percent: float | None = None
     guardrail_margin_absolute: float | None = None
     known_after: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.measure not in CONFIG_MEASURES:
+            raise ValueError(f"{self.measure!r} is no measure of this version")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ from engine.currencies import minor_unit_digits, minor_units
 from engine.design.analysis_settings import PRE_PERIOD
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Converted, Count, Funnel, Ratio, Retained, Revenue, Value
+from engine.measures.measure_table import CONFIG_MEASURES
+from engine.vocabulary import Summed
 from pipeline.snapshots.analysis_arguments import BEFORE, ORDERS, analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
@@ -30,8 +32,8 @@ from pipeline.store.event_columns import DIMENSIONS
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
 # Further columns of a goal, named after it.
 _FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator", "known", ORDERS, BEFORE)
-# Kinds of goals with amounts, by their measure.
-_AMOUNTS: Final[Mapping[str, type[FrameGoal]]] = {"count": Count, "value": Value}
+# Kinds of goals with amounts, by what is summed up.
+_AMOUNTS: Final[Mapping[Summed, type[FrameGoal]]] = {"count": Count, "value": Value}
 
 
 def open_snapshot(folder: str | Path, project: str | None = None) -> "Snapshot":
@@ -222,9 +224,18 @@ def _goal_of(goal: SnapshotGoal, name: str) -> FrameGoal:
         return Ratio(f"{name}: numerator", f"{name}: denominator", **options)
     if goal.steps:
         return Funnel(*_step_columns(goal, name), **options)
-    if goal.measure in _AMOUNTS:
-        return _AMOUNTS[goal.measure](**options)
+    if kind := _kind_of_amounts(goal):
+        return kind(**options)
     return Revenue(**options, currency=goal.currency) if goal.type == "revenue" else Converted(**options)
+
+
+def _kind_of_amounts(goal: SnapshotGoal) -> type[FrameGoal] | None:
+    """Return the kind of a goal with amounts of its own; None for ratios and goals without amounts."""
+    measure = CONFIG_MEASURES[goal.measure]
+    if "denominator" in measure.columns:
+        return None
+    summed = measure.summed({})
+    return None if summed is None else _AMOUNTS[summed]
 
 
 def _step_columns(goal: SnapshotGoal, name: str) -> list[str]:
@@ -257,7 +268,7 @@ def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     yield converted.alias(name if isinstance(measured, Converted) else f"{name}: converted")
     amount = (cents / float(minor_units(goal.currency))).round(minor_unit_digits(goal.currency))
     yield amount.alias(name if isinstance(measured, Revenue) else f"{name}: revenue")
-    if goal.measure in _AMOUNTS:
+    if _kind_of_amounts(goal):
         yield pl.col(f"{goal.id}_amount").alias(name)
     if goal.has_orders:
         yield pl.col(f"{goal.id}_orders").alias(f"{name}: {ORDERS}")

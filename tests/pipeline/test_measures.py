@@ -29,6 +29,8 @@ from tests.pipeline.working_store import a_purchase, a_working_store, an_event, 
 NOW = STARTED + timedelta(days=20)
 DAY = 24 * 60
 VISITORS = 500
+# The views of a visitor are of so many products in turn.
+SKUS = 2
 # Those who came so late that nobody knows yet whether they stay.
 LATE = 40
 COMPARED = (
@@ -60,6 +62,12 @@ MADE = {
         takes_sums=False,
     ),
     "count": Made("custom_event", {**VIEW, "measure": "count"}, Count(), ("count:count",)),
+    "distinct": Made(
+        "custom_event",
+        {**VIEW, "measure": "distinct", "field": "custom:sku"},
+        Count(),
+        ("distinct:count",),
+    ),
     "value": Made("custom_event", {"event_name": "score", "measure": "value"}, Value(), ("value:value",)),
     "ratio": Made(
         "custom_event",
@@ -97,6 +105,7 @@ def drawn_visitors() -> pl.DataFrame:
             "is_late": late,
             "converted": (count > 0).astype(int),
             "count": count,
+            "distinct": np.minimum(count, SKUS),
             "visits": visits,
             "visited": (visits > 0).astype(int),
             "viewed": ((visits > 0) & (count > 0)).astype(int),
@@ -115,7 +124,8 @@ def events(visitors: pl.DataFrame, experiment: Experiment) -> Iterator[EventRow]
         yield an_exposure(experiment, int(place % 3 == 0), who, minute=at)
         for name, times, minute in (("visit", row["visits"], 1), ("view", row["count"], 100)):
             for number in range(times):
-                yield an_event("custom_event", who, event_name=name, minute=at + minute + number)
+                sku = f'{{"sku":"{number % SKUS}"}}'
+                yield an_event("custom_event", who, event_name=name, custom=sku, minute=at + minute + number)
         yield an_event("custom_event", who, event_name="score", value=row["value"], minute=at + 5)
         for number in range(row["orders"]):
             # Whole cents of the first order, nothing of the others.
@@ -158,7 +168,7 @@ def reports(visitors: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) ->
 def sums_of(visitors: pl.DataFrame) -> pl.DataFrame:
     of_values = [
         column
-        for name in ("count", "visits", "value", "revenue")
+        for name in ("count", "distinct", "visits", "value", "revenue")
         for column in (
             pl.col(name).sum().alias(f"{name}_sum"),
             (pl.col(name) ** 2).sum().alias(f"{name}_squares"),

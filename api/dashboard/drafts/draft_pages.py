@@ -19,7 +19,7 @@ from api.dashboard.drafts.draft_form import (
 from api.dashboard.drafts.draft_sample import PLAN_FIELDS, question_of
 from api.dashboard.drafts.field_paths import pattern_of, row_count, without_row
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
-from api.dashboard.drafts.form_fields import CHECKED, CHOICES, CONDITION
+from api.dashboard.drafts.form_fields import CHECKED, CHOICES, CONDITION, MEASURE_KEYS
 from api.dashboard.experiments import address_of
 from api.dashboard.forms import read_form, submission_key
 from api.dashboard.operations import ask, content_of, read
@@ -164,6 +164,7 @@ async def _answer(  # noqa: PLR0913 - what a page shows
         targeting=targeting,
         keyed=[name for name, field in targeting.items() if field["requires_key"]],
         metrics=await _metrics(request, session),
+        measure_keys=MEASURE_KEYS,
         choices_of=lambda path: CHOICES[pattern_of(path)],
         rows_of=lambda rows: [f"{rows}[{index}]" for index in range(row_count(form, rows))],
         condition_rows=CONDITION,

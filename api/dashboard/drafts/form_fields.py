@@ -56,13 +56,21 @@ def _json(value: str) -> object:
         return value
 
 
+# Keys of single values that one measure takes, by name: the type of each, and the measure.
+MEASURE_KEYS: Final[Mapping[str, tuple[str, str]]] = {
+    key: (check.schema["type"], name)
+    for name, measure in EVENT_MEASURES.items()
+    for key, check in measure.keys.items()
+    if check.schema.get("type") in {"string", "integer"} and "enum" not in check.schema
+}
 _CONFIG: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("event_name", "url", "match_type", "selector", "value_param", "currency"), _text),
     **dict.fromkeys(("measure", "numerator", "per", "direction"), _text),
     **dict.fromkeys(("denominator.measure", "denominator.event_name", "denominator.url"), _text),
     "denominator.selector": _text,
     "steps": _lines,
-    **dict.fromkeys(("from_day", "to_day", "cap_percentile", "min_cents", "max_cents", "window"), _number),
+    **{key: _text if kind == "string" else _number for key, (kind, _) in MEASURE_KEYS.items()},
+    **dict.fromkeys(("cap_percentile", "min_cents", "max_cents", "window"), _number),
     **dict.fromkeys((*MARGIN_KEYS, "minimum_effect_percent"), _number),
 }
 _STATISTICS: Final[Mapping[str, Reader]] = {

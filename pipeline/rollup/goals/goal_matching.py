@@ -20,6 +20,10 @@ TRACKED_AS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+# Columns of `goal_rows` that say what is read of an event.
+READ_OF_EVENTS: Final = ("minor_units", "value_path", "field")
+
+
 def matched_fields(experiments: Sequence[Experiment]) -> dict[str, tuple[str, ...]]:
     """Map each type of events that some goal counts to the fields that goals are compared with."""
     tracked = {kind for one in counted_goals(experiments) for kind in TRACKED_AS[one.goal.goal_type]}
@@ -61,11 +65,11 @@ def match_goals(signatures: pl.DataFrame, goals: Mapping[int, Goal]) -> pl.DataF
 def number_matches(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Number the distinct sets of rules that signatures match, so that an event has one number.
 
-    `pairs` are those of `match_goals` with the `minor_units` and `value_path` of each rule: events have one
-    amount for each of them. Returns `signature`, `minor_units`, `value_path`, `match`, and the rows `match`,
-    `rule` of each set.
+    `pairs` are those of `match_goals` with what each rule reads of events, READ_OF_EVENTS: they have one
+    amount for each of them. Returns `signature`, READ_OF_EVENTS, `match`, and the rows `match`, `rule` of
+    each set.
     """
-    sets = pairs.group_by("signature", "minor_units", "value_path").agg(pl.col("rule").sort())
+    sets = pairs.group_by("signature", *READ_OF_EVENTS).agg(pl.col("rule").sort())
     named = sets.with_columns(pl.col("rule").cast(pl.List(pl.String)).list.join(",").alias("set"))
     distinct = named.unique("set", keep="any").select("set", "rule").with_row_index("match")
     matches = named.drop("rule").join(distinct.select("set", "match"), on="set").drop("set")

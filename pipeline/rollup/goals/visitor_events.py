@@ -6,6 +6,7 @@ import polars as pl
 
 from engine.measures.sums import Column
 from pipeline.rollup.counting_rules import LEFT_OUT
+from pipeline.rollup.goals.distinct_values import is_first_of_value
 from pipeline.rollup.goals.funnel_steps import split_in_order
 from pipeline.rollup.goals.goal_money import amount_of_event, count_money
 
@@ -62,7 +63,13 @@ def events_of_exposed(
     if goals["has_amounts"].any():
         amount = amount_of_event()
         numerator = pl.when(~pl.col("is_denominator")).then(amount).otherwise(0)
-        events = pl.concat([events, _amounts(in_time.filter("has_amounts"), "amount", numerator, is_before)])
+        plain = in_time.filter("has_amounts")
+        if goals["field"].is_not_null().any():
+            has_field = pl.col("field").is_not_null()
+            is_new = is_first_of_value(is_before).cast(pl.Int64)
+            events = pl.concat([events, _amounts(plain.filter(has_field), "amount", is_new, is_before)])
+            plain = plain.filter(~has_field)
+        events = pl.concat([events, _amounts(plain, "amount", numerator, is_before)])
         if goals["is_denominator"].any():
             denominators = in_time.filter("is_denominator")
             events = pl.concat([events, _amounts(denominators, "denominator", amount, is_before)])

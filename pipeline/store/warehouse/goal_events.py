@@ -28,6 +28,14 @@ _VALUE_CENTS: Final = f"""TRY_CAST(round(
   ) AS BIGINT)"""
 
 
+# A number for each value of what a goal counts distinct values of, null where an event has none.
+_TEXT: Final = (
+    "CASE w.field WHEN 'url' THEN e.url ELSE nullif(json_extract_string(e.custom, w.field), '') END"
+)
+_FIELD_KEY: Final = f"""CASE WHEN w.field = 'transaction_id' THEN e.transaction_key
+    WHEN w.field IS NOT NULL AND {_TEXT} IS NOT NULL THEN hash({_TEXT}) END"""
+
+
 class GoalEvents:
     """Events of `reader` that match a goal."""
 
@@ -39,6 +47,8 @@ class GoalEvents:
         self._matched_by = matched_by
         self._reader = reader
         self._cursor = reader.cursor
+        # Whether some goal counts the distinct values of a field.
+        self._reads_fields = False
         # The types of the selected events.
         self._wanted: list[str] = []
         self._find_signatures()
@@ -63,8 +73,10 @@ class GoalEvents:
         """Select the events of each `signature` in `matched`, and mark those of the transactions.
 
         A tracked event has `minor_units` times its value, or of the attribute at `value_path` (a JSON
-        pointer), where that is not null; an event is read once for each such amount, with its `match`.
+        pointer), where that is not null; an event is read once for each such amount and `field`, with its
+        `match`. `field` is null, or `url`, `transaction_id` or the JSON pointer of an attribute.
         """
+        self._reads_fields = matched["field"].null_count() < matched.height
         with registered(self._cursor, "matched", matched):
             self._cursor.execute(
                 "CREATE OR REPLACE TEMP TABLE wanted_events AS FROM signatures JOIN matched USING (signature)"
@@ -78,7 +90,8 @@ class GoalEvents:
     def read(self, chunk: Chunk) -> pl.DataFrame:
         """Read the selected events in a chunk.
 
-        `transaction_key` is null where no other event has the transaction.
+        `transaction_key` is null where no other event has the transaction. Where goals count the distinct
+        values of a field, `field_key` is a number for the event's, null where it has none.
         """
         hits = " UNION ALL ".join(self._hits(kind, chunk) for kind in self._wanted)
         return fetch_frame(self._cursor, hits)
@@ -88,11 +101,13 @@ class GoalEvents:
         # A field matches no goal by its absence alone, and plain equality is applied while rows are read.
         equals = "=" if len(fields) == 1 else "IS NOT DISTINCT FROM"
         same = " AND ".join(f"e.{name} {equals} w.{name}" for name in fields)
+        field_key = f", {_FIELD_KEY} AS field_key" if self._reads_fields else ""
         is_shared = "e.transaction_key IN (SELECT transaction_key FROM shared_transactions)"
         return f"""
             SELECT w.match, e.visitor_key, e.occurred_at, e.seq, e.is_refund,
               {_CENTS.get(kind, _VALUE_CENTS)} AS cents, {kind != "conversion"} AS is_value, e.currency,
               CASE WHEN {is_shared} THEN e.transaction_key END AS transaction_key, {SENDER_BIT} AS sender
+              {field_key}
             FROM {self._of_type(kind, chunk)} e JOIN wanted_events w ON w.type = '{kind}' AND {same}
             WHERE e.received_at <= {self._reader.received_until:d}
         """

@@ -97,6 +97,11 @@ def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
                 ],
             },
         ),
+        ("ga4_event", {"event_name": "purchase", "measure": "distinct", "field": "custom:tax/net"}),
+        (
+            "custom_event",
+            {"event_name": "purchase", "measure": "distinct", "field": "transaction_id", "window": 6},
+        ),
     ]
     return tuple(
         Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)

@@ -1,5 +1,6 @@
 """The counting rules once more, event by event in plain Python: slow, and easy to check against the rules."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -214,9 +215,38 @@ def _convert(
     person_of: Callable[[EventRow], str],
     people: dict[str, Person],
 ) -> None:
+    goal, _, project = counting[:3]
+    windows = [days for days in (project.attribution_window_days, goal.config.get("window")) if days]
+    # The events that count with their values, of a visitor before and since the first exposure.
+    valued: dict[tuple[str, bool], list[EventRow]] = defaultdict(list)
+    for row, cents in _of_goal(counting, once):
+        person = people.get(person_of(row))
+        key = person_of(row), person is not None and row.occurred_at < person.first.occurred_at
+        if person is None or not _is_in_order(counting, key, row):
+            continue
+        if row.occurred_at < person.first.occurred_at:
+            if _remember(counting, person, row, cents, key[0]):
+                valued[key].append(row)
+            continue
+        if not _is_in_time(goal, windows, (row.occurred_at - person.first.occurred_at) / 86_400_000_000):
+            continue
+        valued[key].append(row)
+        moment = _moment(row.occurred_at)
+        person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
+        person.amounts[goal.id].append((moment, amount_of(goal, row, cents, counting.project)))
+        if not row.is_refund:
+            _reach(counting, key, row)
+            person.purchases[goal.id] += 1
+            person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
+
+    if goal.measure.word == "distinct":
+        _count_values(goal, valued, people)
+
+
+def _of_goal(counting: _Counting, once: Iterable[EventRow]) -> Iterator[tuple[EventRow, int]]:
+    """Yield the events of a goal with their money, but for orders that others of the transaction outrank."""
     goal, experiment, project = counting[:3]
     transactions = set()
-    windows = [days for days in (project.attribution_window_days, goal.config.get("window")) if days]
     of_goal = [
         row
         for row in once
@@ -235,22 +265,28 @@ def _convert(
             if row.transaction_id in transactions:
                 continue
             transactions.add(row.transaction_id)
-        person = people.get(person_of(row))
-        key = person_of(row), person is not None and row.occurred_at < person.first.occurred_at
-        if person is None or not _is_in_order(counting, key, row):
-            continue
-        if row.occurred_at < person.first.occurred_at:
-            _remember(counting, person, row, cents, key[0])
-            continue
-        if not _is_in_time(goal, windows, (row.occurred_at - person.first.occurred_at) / 86_400_000_000):
-            continue
-        moment = _moment(row.occurred_at)
-        person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
-        person.amounts[goal.id].append((moment, amount_of(goal, row, cents, counting.project)))
-        if not row.is_refund:
-            _reach(counting, key, row)
-            person.purchases[goal.id] += 1
-            person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
+        yield row, cents
+
+
+def _count_values(
+    goal: Goal, valued: dict[tuple[str, bool], list[EventRow]], people: dict[str, Person]
+) -> None:
+    """Count the first event of each value of the field; equal times keep the order of arrival."""
+    field = goal.config["field"]
+    for (who, is_before), rows in valued.items():
+        seen = set()
+        for row in sorted(rows, key=lambda row: row.occurred_at):
+            attributes = json.loads(row.custom or "{}")
+            value = (
+                row.transaction_id if field == "transaction_id" else attributes.get(field[len("custom:") :])
+            )
+            if value is None or row.is_refund or value in seen:
+                continue
+            seen.add(value)
+            if is_before:
+                people[who].before[goal.id] += 1
+            else:
+                people[who].amounts[goal.id].append((_moment(row.occurred_at), 1))
 
 
 def _is_in_time(goal: Goal, windows: list[int], since: float) -> bool:
@@ -269,11 +305,12 @@ def _reach(counting: _Counting, key: tuple[str, bool], row: EventRow) -> None:
         counting.done[key] = min(row.occurred_at, counting.done.get(key, row.occurred_at))
 
 
-def _remember(counting: _Counting, person: Person, row: EventRow, cents: int, key: str) -> None:
+def _remember(counting: _Counting, person: Person, row: EventRow, cents: int, key: str) -> bool:
+    """Count an event before the first exposure; tell whether it was in the pre-period."""
     goal, statistics = counting.goal, counting.experiment.statistics
     since = person.first.occurred_at - statistics.pre_period_days * 86_400_000_000
     if not statistics.uses_pre_period or row.occurred_at < since:
-        return
+        return False
     if not row.is_refund:
         _reach(counting, (key, True), row)
     if goal.goal_type == "revenue":
@@ -282,6 +319,7 @@ def _remember(counting: _Counting, person: Person, row: EventRow, cents: int, ke
         person.before[goal.id] += amount_of(goal, row, cents, counting.project)
     elif not row.is_refund:
         person.before[goal.id] = 1
+    return True
 
 
 def _is_of(goal: Goal, row: EventRow) -> bool:

@@ -37,6 +37,9 @@ def cents_of(goal: Goal, row: EventRow, project: Project) -> int | None:
 
 def amount_of(goal: Goal, row: EventRow, cents: int, project: Project) -> float:
     """The amount that a count or a value takes of an event; money is a conversion's value."""
+    if goal.measure.word == "distinct":
+        # Counted apart, once every event is known.
+        return 0
     if goal.measure.word != "value":
         return 0 if row.is_refund else 1
     if row.type != "conversion":

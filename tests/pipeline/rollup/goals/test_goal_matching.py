@@ -42,6 +42,7 @@ def test_signatures_that_match_the_same_rules_share_a_number() -> None:
             "rule": pl.Series([0, 1, 1, 0, 0, 0], dtype=pl.UInt32),
             "minor_units": [100, 100, 100, 100, 100, 1],
             "value_path": pl.Series([None] * 6, dtype=pl.String),
+            "field": pl.Series([None] * 6, dtype=pl.String),
         }
     )
     matches, rules = number_matches(pairs)

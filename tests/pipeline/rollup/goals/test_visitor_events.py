@@ -13,6 +13,7 @@ GOAL = {
     "experiment": 0,
     "goal": 2,
     "has_amounts": True,
+    "field": None,
     "units_of_cent": 100,
     "is_revenue": False,
     "takes_value": False,
