@@ -24,6 +24,7 @@ from pipeline.store.ownership.opening import opened_store
 from pipeline.store.ownership.store_lock import StoreLock, locked_store
 from pipeline.store.private_files import hide_new_files, restrict
 from pipeline.store.warehouse.connection import Warehouse
+from pipeline.upgrade_backup import back_up_before_migration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +60,15 @@ def open_pipeline(
     Raises:
         StoreOwnedError: another process owns the warehouse or the catalog.
         CatalogError: the catalog cannot be opened.
+        BackupError: the copy of a store of an earlier version is not as the store.
+        DiskFullError: there is no room for that copy.
         DamagedStoreError: a part of the store is missing, damaged, or of another store.
     """
     with ExitStack() as stack:
         lock = lock or stack.enter_context(locked_store(settings))
         hide_new_files()
         restrict(_stored_paths(settings))
+        back_up_before_migration(settings, now=clock())
         catalog, warehouse = stack.enter_context(opened_store(settings, lock.owner, accept_loss=accept_loss))
         # A killed import left them.
         rmtree(settings.staged_imports_path, ignore_errors=True)

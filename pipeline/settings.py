@@ -106,6 +106,10 @@ class Settings(BaseSettings):
         ge=0,
         description="Free space on the disk below which events, counts, snapshots and exports are refused.",
     )
+    backup_before_upgrade: bool = Field(
+        True,
+        description="Whether a store of an earlier version is copied before it is migrated.",
+    )
     checkpoint_log_bytes: int = Field(
         256 * 10**6, gt=0, description="Size of the warehouse's log that is moved into its file at once."
     )

@@ -89,7 +89,7 @@ TESTED_BY = {
     "pipeline/store/warehouse/erasure/erased_events.py": "tests/pipeline/rollup/test_erasing.py",
     "pipeline/store/warehouse/erasure/old_events.py": "tests/pipeline/rollup/test_retention.py",
     "pipeline/store/warehouse/erasure/person_ids.py": "tests/pipeline/rollup/test_erasing.py",
-    "pipeline/backup/backup_manifest.py": "tests/pipeline/backup/test_restoring.py",
+    "pipeline/backup_manifest.py": "tests/pipeline/backup/test_restoring.py",
     "pipeline/store/copies/catalog_copy.py": "tests/pipeline/backup/test_restoring.py",
     "pipeline/store/copies/warehouse_copy.py": "tests/pipeline/backup/test_writing.py",
     "engine/shown_result.py": "tests/engine/display/test_displays.py",

@@ -80,7 +80,7 @@ app.add_typer(sources.source)
 EXPECTED_FAILURES: Final = {
     "api.cli.console": "CommandError",
     "engine.errors": "EngineError",
-    "pipeline.backup.backup_manifest": "BackupError",
+    "pipeline.backup_manifest": "BackupError",
     "pipeline.disk_space": "DiskFullError",
     "pipeline.distributed.event_files": "UnusableEventsError",
     "pipeline.distributed.executor_versions": "ExecutorVersionsError",

@@ -12,8 +12,8 @@ from api.errors import ApiError
 from api.operator.operator_access import require_operator
 from api.services import Services
 from engine.typed_records import record_of
-from pipeline.backup.backup_manifest import BackupError
 from pipeline.backup.writing import write_backup
+from pipeline.backup_manifest import BackupError
 from pipeline.disk_space import DiskFullError
 from pipeline.store.private_files import FolderError
 

@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pipeline.backup.backup_manifest import (
+from pipeline.backup_manifest import (
     CATALOG,
     SNAPSHOTS,
     WAREHOUSE,
     BackupError,
     BackupManifest,
+    key_digest,
     read_manifest,
     require_intact,
 )
-from pipeline.backup.writing import key_digest
 from pipeline.disk_space import disk_full_errors, require_space
 from pipeline.settings import Settings
 from pipeline.store.catalog.backends import sqlite_path

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from pipeline.backup.backup_manifest import (
+from pipeline.backup_manifest import (
     CATALOG,
     MANIFEST,
     SECRETS_KEY,
@@ -17,11 +17,12 @@ from pipeline.backup.backup_manifest import (
     WAREHOUSE,
     BackupError,
     BackupManifest,
+    copied_paths,
     describe_file,
+    key_digest,
     write_manifest,
 )
 from pipeline.disk_space import disk_full_errors, require_space
-from pipeline.encryption_key import derive_secret
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from pipeline.store.catalog.backends import sqlite_path
@@ -76,22 +77,6 @@ def write_backup(store: PipelineServices, folder: Path, *, with_snapshots: bool)
         _sync(folder)
         write_manifest(folder, manifest)
     return manifest
-
-
-def key_digest(settings: Settings) -> str:
-    """Return a digest of the encryption key of the settings, which does not reveal it; SecretsKeyError."""
-    return derive_secret(settings, b"backup").hex()
-
-
-def copied_paths(settings: Settings) -> Iterator[Path]:
-    """List the files and folders of a data folder, other than its databases, that a backup holds."""
-    yield settings.command_keys_path
-    yield settings.refused_events_path
-    yield settings.uploads_path
-    yield settings.command_imports_path
-    yield settings.data_dir / "import-watermarks"
-    if settings.secrets_key is None:
-        yield settings.secrets_key_path
 
 
 def _require_outside(folder: Path, settings: Settings) -> None:

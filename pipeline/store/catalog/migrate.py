@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline.store.catalog.backends import lock_until_commit
+from pipeline.store.catalog.backends import lock_until_commit, sqlite_path
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogError
 from pipeline.store.catalog.schema import metadata
@@ -39,6 +40,23 @@ def migrate(database: Database) -> None:
             _create(connection)
         elif revision != HEAD:
             _upgrade(connection)
+
+
+def needs_migration(url: str) -> bool:
+    """Tell whether there is a catalog of an earlier version; False too where none can be opened."""
+    path = sqlite_path(url)
+    if path is not None and not path.exists():
+        return False
+    try:
+        database = Database(url, 1)
+        try:
+            with database.read() as connection:
+                return bool(inspect(connection).get_table_names()) and _revision(connection) != HEAD
+        finally:
+            database.close()
+    except (CatalogError, SQLAlchemyError):
+        # Opening the store says what is wrong.
+        return False
 
 
 def revisions_of(connection: Connection) -> "Config":

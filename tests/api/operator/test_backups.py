@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.services import Services
-from pipeline.backup.backup_manifest import read_manifest
+from pipeline.backup_manifest import read_manifest
 from pipeline.encryption_key import operator_token
 from tests.api.customers import Customer
 

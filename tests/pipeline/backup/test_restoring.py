@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from cryptography.fernet import Fernet
 
-from pipeline.backup.backup_manifest import MANIFEST, BackupError, read_manifest
 from pipeline.backup.restoring import restore_backup
 from pipeline.backup.writing import write_backup
+from pipeline.backup_manifest import MANIFEST, BackupError, read_manifest
 from pipeline.store.ownership.store_lock import StoreOwnedError, locked_store
 from tests.pipeline.backup.stores import all_results, fill, results_in, settings_of
 from tests.pipeline.working_store import a_working_store

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.backup.backup_manifest import MANIFEST, UNFINISHED, BackupError, read_manifest
 from pipeline.backup.restoring import restore_backup
 from pipeline.backup.writing import write_backup
+from pipeline.backup_manifest import MANIFEST, UNFINISHED, BackupError, read_manifest
 from pipeline.disk_space import DiskFullError
 from pipeline.inspection import inspect_store
 from pipeline.store.ownership.store_lock import locked_store

@@ -1,5 +1,6 @@
-"""Manifest of a backup: its files with their digests, written last, so that half a backup has none."""
+"""Content of a backup, and its manifest: written last, so that half a backup has none."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -7,6 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from engine.typed_records import record_from_json
+from pipeline.encryption_key import derive_secret
+from pipeline.settings import Settings
 from pipeline.snapshots.files import digest_of, placed
 
 MANIFEST: Final = "backup.json"
@@ -103,6 +106,22 @@ def require_intact(folder: Path, manifest: BackupManifest) -> None:
             raise BackupError(f"the backup lacks {path}: {error.strerror}; use another one") from error
         if not is_intact:
             raise BackupError(f"{path} is not as it was written; use another backup")
+
+
+def key_digest(settings: Settings) -> str:
+    """Return a digest of the encryption key of the settings, which does not reveal it; SecretsKeyError."""
+    return derive_secret(settings, b"backup").hex()
+
+
+def copied_paths(settings: Settings) -> Iterator[Path]:
+    """List the files and folders of a data folder, other than its databases, that a backup holds."""
+    yield settings.command_keys_path
+    yield settings.refused_events_path
+    yield settings.uploads_path
+    yield settings.command_imports_path
+    yield settings.data_dir / "import-watermarks"
+    if settings.secrets_key is None:
+        yield settings.secrets_key_path
 
 
 def _why_none(folder: Path, error: OSError) -> str:
