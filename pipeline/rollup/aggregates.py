@@ -16,14 +16,14 @@ from engine.measures.sums import MONEY
 from engine.measures.sums import SUMS as SUMS_OF_GOALS
 from pipeline.rollup.counting_rules import LEFT_OUT
 from pipeline.rollup.segment_codes import SegmentCodes
-from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
+from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE, SUM_NAMES
 from pipeline.store.warehouse.cubes import cube_parts
 from pipeline.store.warehouse.segment_dimensions import CUSTOM
 from pipeline.store.warehouse.visitors import day_column, summed_columns
 
 CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "sum", "day")
 # As `pipeline.store.warehouse.aggregates` describes them.
-SUMS: Final = {
+SUMS: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "visitors": pl.Int64,
     "conversions": pl.Int64,
     "total": pl.Int64,
@@ -40,7 +40,7 @@ SCHEMA: Final = pl.Schema(
         "value": pl.String,
         "variant": pl.UInt8,
         "goal": pl.UInt8,
-        "sum": pl.String,
+        "sum": SUM_NAMES,
         "day": pl.Int32,
         **SUMS,
     }
@@ -54,8 +54,7 @@ _VARIANTS: Final = 32
 _FIRST_MARK: Final = _VARIANTS - (256 - min(LEFT_OUT))
 _GOALS: Final = 64
 _NO_GOAL: Final = _GOALS - 1
-_NAMES: Final = tuple(SUMS_OF_GOALS)
-_NUMBERS: Final = {name: number for number, name in enumerate(_NAMES)}
+_NUMBERS: Final = {name: number for number, name in enumerate(SUMS_OF_GOALS)}
 _SUMS: Final = 8
 # Sums of several columns are of the cohort only.
 _BY_DAY: Final = tuple(_NUMBERS[one.name] for one in SUMS_OF_GOALS.values() if len(one.columns) == 1)
@@ -113,7 +112,7 @@ def _since_exposure(visitors: pl.DataFrame, goal: int, experiments: Sequence[int
             pl.lit(SINCE_EXPOSURE).alias("dimension"),
             pl.col("days").cast(pl.String).alias("value"),
             pl.lit(goal, pl.UInt8).alias("goal"),
-            pl.lit(MONEY.name).alias("sum"),
+            pl.lit(MONEY.name, SUM_NAMES).alias("sum"),
         )
         .drop("days")
     )
@@ -246,7 +245,7 @@ def _keys_of(cell: pl.Expr) -> list[pl.Expr]:
         (cell // _CELLS_OF_EXPERIMENT).cast(pl.UInt16).alias("experiment"),
         pl.when(is_mark).then(variant + 256 - _VARIANTS).otherwise(variant).cast(pl.UInt8).alias("variant"),
         pl.when(of_goal).then(goal).cast(pl.UInt8).alias("goal"),
-        pl.when(of_goal).then(number.replace_strict(dict(enumerate(_NAMES)), default=None)).alias("sum"),
+        pl.when(of_goal).then(number.cast(pl.UInt8)).cat.to(SUM_NAMES).alias("sum"),
         ((cell % _DAYS).cast(pl.Int32) - _DAYS // 2).alias("day"),
     ]
 

@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from engine.measures.sums import MONEY
+from engine.measures.sums import SUMS as SUMS_OF_GOALS
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.segment_dimensions import equals
@@ -21,6 +22,8 @@ EVERYONE: Final = ""
 # Dimension of first conversions of the primary goal by days since first exposure, stored like a segment.
 # Its value is the number of days.
 SINCE_EXPOSURE: Final = "days_since_exposure"
+# The names of sums in frames of many cells: grouping and sorting by texts takes several times as long.
+SUM_NAMES: Final = pl.Enum(list(SUMS_OF_GOALS))
 # Arrow has no 128-bit integers, so they are exchanged as decimals without places.
 _WIDE: Final = pl.Decimal(38, 0)
 _READ: Final = {
@@ -53,6 +56,10 @@ _COLUMNS: Final = ", ".join(
     + [f"{name} {kind}" for name, kind in SUMS.items()]
 )
 _POWERS: Final = ("cohort_squared", "cohort_cubed_high", "cohort_cubed_low")
+# Bounds of variants and goals, with their marks, of sums and of days in the order of cells.
+_MARKS: Final = 256
+_SUMS: Final = 16
+_DAYS: Final = 2**18
 # Columns that have no meaning in totals over all days.
 _BY_DAY: Final = ("day", "total")
 
@@ -82,7 +89,26 @@ def sums(experiment_id: str, condition: str = "true") -> str:
 def replace(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
     """Replace the sums of an experiment."""
     cursor.execute(f"CREATE OR REPLACE TABLE {result_table('aggregates', experiment_id)} ({_COLUMNS})")
-    add(cursor, experiment_id, cells.sort(_KEYS))
+    add(cursor, experiment_id, _in_order(cells))
+
+
+def _in_order(cells: pl.DataFrame) -> pl.DataFrame:
+    """Sort cells by their keys, so that blocks of the table are small and those of one value are together.
+
+    Each distinct text is compared once, and cells by one number: a sixth of the time of sorting by all keys.
+    """
+    values = ["dimension", "value"]
+    places = cells.select(values).unique().sort(values).with_row_index("place")
+    key = pl.col("place").cast(pl.UInt64)
+    parts = (
+        (pl.col("variant"), _MARKS),
+        (pl.col("goal").fill_null(_MARKS - 1), _MARKS),
+        (pl.col("sum").cast(SUM_NAMES).to_physical().fill_null(_SUMS - 1), _SUMS),
+        (pl.col("day") + _DAYS // 2, _DAYS),
+    )
+    for part, size in parts:
+        key = key * size + part.cast(pl.UInt64)
+    return cells.join(places, on=values, how="left").sort(key).drop("place")
 
 
 def add(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
@@ -113,7 +139,7 @@ def read_all(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     """Read all sums of an experiment."""
     cells = fetch_frame(cursor, f"SELECT * FROM {result_table('aggregates', experiment_id)}")
     names = pl.col(list(SUMS))
-    added = cells.cast({_WIDE: pl.Int128}).group_by(_KEYS).agg(names.sum())
+    added = cells.cast({_WIDE: pl.Int128}).cast({"sum": SUM_NAMES}).group_by(_KEYS).agg(names.sum())
     return added.filter(pl.any_horizontal(names != 0))
 
 
