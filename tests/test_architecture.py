@@ -26,6 +26,7 @@ SHARED_NAMES = {
     "analyze": "the entry point that makes a report, from evidence, a DataFrame or a file",
     "app": "the application object of an entry point",
     "bandits": "experiments whose weights move",
+    "clusters": "groups of visitors that are assigned as a whole",
     "covariates": "values of visitors from before the first exposure",
     "effects": "lift, interval and p value as arrays",
     "epochs": "periods of constant weights",

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 _VARIANT_COLUMNS = (
     *("variant_name", "is_control", "visitors", "conversions", "conversion_rate"),
     *("revenue_cents", "revenue_per_visitor_cents", "mean", "improvement", "p_value", "chance_to_beat"),
-    *("adjusted_chance_to_beat", "absolute_difference", "status"),
+    *("adjusted_chance_to_beat", "absolute_difference", "clusters", "status"),
 )
 _SEGMENT_COLUMNS = (
     *("variant_name", "visitors", "conversions", "conversion_rate", "revenue_per_visitor_cents", "mean"),

@@ -10,6 +10,7 @@ from engine.analysis.results.report import Report
 from engine.currencies import USUAL_CURRENCY
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
+from engine.frames.clusters import require_clusters_apply
 from engine.frames.covariates import require_no_copies
 from engine.frames.epochs import WeightEpochs
 from engine.frames.former_arguments import refuse_former_arguments
@@ -31,6 +32,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     goals: Goals,
     variant: str = "variant",
     visitor: str | None = None,
+    cluster: str | None = None,
     timestamp: str | None = None,
     timezone: str = "UTC",
     sums: Any = None,  # noqa: ANN401  # as df
@@ -54,6 +56,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         goals: Kinds by name, "count" or with options `Count(covariates="before")`, the primary goal first.
         variant: The column with the variant.
         visitor: The column of visitor ids, where a visitor may have several rows.
+        cluster: The column of what was assigned as a whole, such as "account" or "store".
         timestamp: The column with times, which gives days, and with them the impact in a year.
         timezone: The IANA time zone of the days.
         sums: Instead of `df`, a table of counts and sums by variant (docs/statistics.md has its columns).
@@ -81,11 +84,18 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         >>> truelift.analyze(visitors, control="A", goals=["bought"]).primary.decision.recommendation_label
         'Ship it'
     """
-    require_one_source(df, sums, weight_epochs)
+    require_one_source(df, sums, weight_epochs, cluster)
     _require_status(running=running, timestamp=timestamp, service=service)
     columns = Columns(
-        variant=variant, goals=goals_of(goals), visitor=visitor, timestamp=timestamp, currency=currency
+        variant=variant,
+        goals=goals_of(goals),
+        visitor=visitor,
+        timestamp=timestamp,
+        currency=currency,
+        cluster=cluster,
     )
+    chosen = statistics or Statistics()
+    require_clusters_apply(columns, chosen, has_epochs=len(weight_epochs) > 0)
     observations = (
         observe(df, columns, timezone=timezone, weight_epochs=weight_epochs)
         if sums is None
@@ -98,7 +108,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         analysis_method=analysis_method,
         confidence_level=confidence_level,
         traffic_strategy=traffic_strategy,
-        statistics=statistics or Statistics(),
+        statistics=chosen,
         is_running=running,
     )
     experiment = settings.of(observations.seen, columns.goals)

@@ -11,6 +11,7 @@ from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.totals import Totals
+from engine.frames import clusters
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import funnels_of
 from engine.frames.kinds import Quantile, Retained, Revenue
@@ -23,21 +24,25 @@ from engine.stats.moments import Moments
 from engine.stats.value_buckets import ValueBuckets
 
 
-def count(
+def count(  # noqa: PLR0913  # rows and what they are of
     rows: pl.DataFrame,
     *,
     variants: Sequence[str],
     goals: Mapping[str, FrameGoal],
     timezone: str,
     is_distinct: bool = False,
+    cluster: str | None = None,
 ) -> Evidence:
     """Count the rows of `read_rows` by variant and goal.
 
     A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
     Visitors seen in several variants are excluded. Without times there are no days. `is_distinct` where
-    each row is a visitor.
+    each row is a visitor. `cluster` names what was assigned as a whole, if something was: clusters seen in
+    several variants are excluded with all their visitors.
     """
     as_of = moment(rows["at"].max())
+    kept = None if cluster is None else clusters.of_one_variant(rows)
+    rows = rows if kept is None else kept.rows
     kinds = list(goals.values())
     if is_distinct and rows["at"].null_count() == rows.height:
         arms = [as_visitors(rows, arm, kinds) for arm in variants]
@@ -63,24 +68,32 @@ def count(
     shares = Moments.of_shares(conversions, visitors if observed is None else observed)
     quantiles = _quantiles(arms, kinds)
     revenue = _all_revenue(arms, kinds)
-    values = values_of(arms, goals, _plain(arms, kinds, revenue, shares, quantiles))
+    values = (
+        clusters.cluster_values(arms, goals)
+        if kept is not None
+        else values_of(arms, goals, _plain(arms, kinds, revenue, shares, quantiles))
+    )
     return Evidence(
         visitors=visitors,
         conversions=conversions,
         revenue=revenue,
         daily=daily,
-        several_variants=several,
+        several_variants=several if kept is None else kept.clusters_of_several,
         as_of=as_of,
         last_exposure_at=moment(rows["at"].max()),
-        follow_up=follow_up,
+        # By these, visitors would be compared one by one.
+        follow_up=follow_up if kept is None else None,
         largest_cents=_largest_cents(everyone_so_far, kinds),
-        largest=largest_of(arms, kinds, values),
+        largest=largest_of(arms, kinds, values) if kept is None else None,
         observed=observed,
         so_far=so_far,
         with_denominator=_with_denominator(arms, kinds),
         funnels=funnels_of(everyone_so_far, goals),
         quantiles=quantiles,
         values=values,
+        clusters=None
+        if cluster is None or kept is None or values is None
+        else clusters.clusters_of(everyone_so_far, cluster, values, kept.visitors_of_several),
     )
 
 

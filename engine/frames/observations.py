@@ -39,7 +39,7 @@ def observe(
     """Read rows; those of a database or a cluster are left there and counted by its engine.
 
     The named columns of such a table are fetched where these sums do not suffice: for several covariates and
-    categories, caps, `known`, funnels, quantiles and weight epochs, and for times that are text.
+    categories, caps, `known`, funnels, quantiles, clusters and weight epochs, and for times that are text.
     Raises InvalidEvidenceError as `read_rows` does.
     """
     if len(weight_epochs):
@@ -56,6 +56,7 @@ def observe(
             goals=columns.goals,
             timezone=timezone,
             is_distinct=columns.visitor is None,
+            cluster=columns.cluster,
         )
         observed = count_rows(rows)
         return with_epochs(observed, rows, weight_epochs, variants=variants, count=count_rows)
@@ -69,12 +70,18 @@ def observe_sums(sums: Any, columns: Columns, *, timezone: str) -> Observations:
     return Observations(seen=table.seen, count=lambda variants: table.count(variants).evidence())
 
 
-def require_one_source(df: object, sums: object, weight_epochs: WeightEpochs) -> None:
+def require_one_source(
+    df: object, sums: object, weight_epochs: WeightEpochs, cluster: str | None = None
+) -> None:
     """Raise InvalidEvidenceError unless one of a data frame and a table of sums is given, that one whole."""
     if (df is None) == (sums is None):
         raise InvalidEvidenceError("give either a data frame of rows or a table of sums")
     if sums is not None and len(weight_epochs):
         raise InvalidEvidenceError("sums have no times of visitors: leave out weight_epochs")
+    if sums is not None and cluster is not None:
+        raise InvalidEvidenceError(
+            "sums by variant do not tell clusters apart: give rows, or leave out cluster"
+        )
 
 
 def _observe_lazy(table: Table, columns: Columns, timezone: str) -> Observations:
@@ -88,6 +95,8 @@ def _observe_lazy(table: Table, columns: Columns, timezone: str) -> Observations
 def _are_sums_enough(table: Table, columns: Columns) -> bool:
     """Tell whether sums of the table say all that the columns are needed for."""
     schema = table.collect_schema()
+    if columns.cluster is not None:
+        return False
     if columns.timestamp is not None and schema.get(columns.timestamp) == nw.String:
         return False
     return all(_is_summed(goal, schema) for goal in columns.goals.values())

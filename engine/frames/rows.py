@@ -22,7 +22,8 @@ class Columns:
 
     `goals` are by their column, or the name of a ratio or funnel. Without `visitor` each row is a visitor.
     `timestamp` is the time of the row, in UTC unless it has a zone of its own. `segments` are dimensions.
-    `currency` is the ISO 4217 code of amounts whose goal names none.
+    `currency` is the ISO 4217 code of amounts whose goal names none. `cluster` is what was assigned as a
+    whole, where visitors were not assigned one by one.
     """
 
     variant: str
@@ -31,6 +32,7 @@ class Columns:
     timestamp: str | None = None
     segments: Sequence[str] = ()
     currency: str = USUAL_CURRENCY
+    cluster: str | None = None
 
     def currency_of(self, goal: str) -> str:
         """Return the currency of a goal's amounts."""
@@ -41,7 +43,7 @@ class Columns:
         """Every column that is used, once."""
         goals = self.goals.items()
         names = [
-            *(self.variant, self.visitor, self.timestamp),
+            *(self.variant, self.visitor, self.timestamp, self.cluster),
             *(column for name, goal in goals for column in goal.columns(name)),
             *self.segments,
             *(column for _, goal in goals for column in goal.covariate_columns),
@@ -57,7 +59,8 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
     Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
     epoch in UTC; null throughout without timestamps), for each goal the columns of
     `goal_columns.goal_columns` and `before_<i>`, `orders_<i>` and `known_<i>` where columns hold them, and
-    the text `segment_<i>` for each segment, null where it is unknown. Raises InvalidEvidenceError for a
+    the text `segment_<i>` for each segment, null where it is unknown, and with clusters their text `cluster`.
+    Raises InvalidEvidenceError for a
     missing column or an invalid value.
     """
     if not columns.goals:
@@ -71,6 +74,7 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
         ),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _times(frame, columns.timestamp).alias("at"),
+        *([] if columns.cluster is None else [_text(frame, columns.cluster).alias("cluster")]),
         *(
             column
             for i, (name, goal) in enumerate(columns.goals.items())
@@ -93,7 +97,12 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
         for i, goal in enumerate(columns.goals.values())
         if goal.known is not None
     )
-    needed = {"variant": columns.variant, "visitor": columns.visitor, "at": columns.timestamp}
+    needed = {
+        "variant": columns.variant,
+        "visitor": columns.visitor,
+        "at": columns.timestamp,
+        "cluster": columns.cluster,
+    }
     for column, name in needed.items():
         if name is not None and (missing := rows[column].null_count()):
             raise column_errors.missing_values(name, missing)

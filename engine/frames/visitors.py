@@ -8,8 +8,8 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Mean, Quantile, Ratio, Retained, Value
 from engine.local_days import local_days
 
-# Columns of a goal besides its own.
-_EXTRA = ("before_", "orders_", "reached_", "known_")
+# Columns that are kept besides the goals' own: theirs, and the number of the cluster.
+_EXTRA = ("before_", "orders_", "reached_", "known_", "cluster")
 
 
 def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC") -> pl.DataFrame:

@@ -25,12 +25,13 @@ def rate_intervals(data: AnalysisData) -> Bounds:
     """Compute the interval of every variant's own rate, revenue per visitor or mean, goals by variants.
 
     As observed, without CUPED, and revenue without caps, two-sided at the experiment's confidence level:
-    Wilson's for conversion rates (shares), Student's for revenue per visitor (cents) and for other means, and
-    by order statistics for quantiles.
+    Wilson's for conversion rates (shares), Student's for revenue per visitor (cents), for other means and for
+    all goals by cluster, and by order statistics for quantiles.
     """
     evidence, alpha = data.evidence, data.plan.family_alpha
     low, high = share_interval(evidence.conversions, evidence.trials, alpha)
-    is_revenue, is_other = data.plan.is_revenue, data.plan.is_mean & ~data.plan.is_revenue
+    is_revenue = data.plan.is_revenue & (not data.plan.in_clusters)
+    is_other = data.plan.is_mean & ~is_revenue
     if is_revenue.any():
         low[is_revenue], high[is_revenue] = mean_interval(Estimate.of(evidence.revenue[is_revenue]), alpha)
     if is_other.any() and evidence.values is not None:

@@ -83,7 +83,7 @@ def prepare(
     Running days are counted up to `now`; without it they are the days with visitors. `looks` are those
     recorded so far; `is_finished` where the data are complete and judged by one look.
     """
-    plan = plan_analysis(experiment)
+    plan = plan_analysis(experiment, in_clusters=evidence.clusters is not None)
     metrics = measure(plan, evidence)
     by_epoch = None if evidence.epochs is None else moments_by_epoch(plan, evidence)
     control = plan.control

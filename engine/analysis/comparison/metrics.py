@@ -44,6 +44,8 @@ def measure(plan: AnalysisPlan, evidence: Evidence) -> Metrics:
     """
     if evidence.values is not None and plan.statistics.cuped:
         return adjusted_metrics(evidence.values, is_share=~plan.is_mean)
+    if evidence.values is not None and plan.in_clusters:
+        return plain_metrics(evidence.values)
     shares = Moments.of_shares(evidence.conversions, evidence.trials)
     means = evidence.revenue if evidence.values is None else metric_moments(evidence.values)
     goals, shape = len(plan.is_mean), evidence.conversions.shape

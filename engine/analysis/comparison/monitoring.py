@@ -11,6 +11,8 @@ import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import lift_intervals
+from engine.analysis.comparison.enough_data import MIN_CLUSTERS
+from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.quantiles import expected_beyond
 from engine.analysis.evidence.recorded_looks import counted_at_looks
 from engine.design.planning.plan_days import FIRST_DAY
@@ -95,22 +97,29 @@ def _last_limit(fractions: tuple[float, ...], alpha: float) -> float:
 
 
 def is_monitored(data: AnalysisData, control: int) -> BoolArray:
-    """Flag comparisons with FEWEST_CONVERSIONS expected in both arms if nothing differs, goals by variants.
+    """Flag comparisons with `fewest_required` expected in both arms if nothing differs, goals by variants.
 
     Their tests are reliable with so many (`comparable`).
     Nearly all visitors converting is as hard to judge as hardly any. What is expected and not what is seen,
     so that a variant that breaks conversion altogether is found.
     """
-    return np.asarray(expected_conversions(data, control) >= FEWEST_CONVERSIONS) & data.is_comparable
+    enough = expected_conversions(data, control) >= fewest_required(data.plan)
+    return np.asarray(enough) & data.is_comparable
+
+
+def fewest_required(plan: AnalysisPlan) -> int:
+    """Return the conversions that monitoring needs in each arm, or the clusters with one."""
+    return MIN_CLUSTERS if plan.in_clusters else FEWEST_CONVERSIONS
 
 
 def expected_conversions(data: AnalysisData, control: int) -> FloatArray:
     """Compute the conversions that the smaller arm would have if nothing differed, goals by variants.
 
     Of conversion rates the rarer of converting and not converting; of means visitors with a value other
-    than 0, as paying visitors, of ratios those with such a numerator, and of quantiles visitors beyond it.
+    than 0, as paying visitors, of ratios and of clusters those with such a numerator, and of quantiles
+    visitors beyond it.
     """
-    expected = fewest_expected(data.deciding, data.evidence.trials, control, is_mean=data.plan.is_mean)
+    expected = fewest_expected(data.deciding, data.evidence.known_units, control, is_mean=data.plan.is_mean)
     for row, quantile in data.evidence.quantiles.items():
         expected[row] = expected_beyond(quantile, control)
     return expected

@@ -27,18 +27,19 @@ class LiftPrior:
 class AnalysisPlan:
     """Settings of an analysis of G goals by V variants, derived once from an experiment.
 
-    `control` is the control's column, None without one; `challengers` are the columns compared with it,
-    none without a control. `primary` is the primary goal's row. Per goal: `is_revenue` flags metrics in cents
-    and `is_mean` these and other means (the rest are shares of visitors), `wanted` is 1 where more is better
-    and -1 where less is (as a column), `margins` are those of guardrails (shares of the control's mean, NaN
-    elsewhere), `absolute_margins` those in the unit of the metric (shares, cents, or its own; NaN elsewhere),
-    `minimum_effects` the smallest relevant lifts (shares). `shares` are the visitors each variant should get
-    now, zeros while all weights are. `known_after` are each goal's days from the first exposure to a known
-    outcome, 0 where it is known at once.
+    `control` is the control's column, None without one; `challengers` are the columns compared with it, none
+    without a control. `primary` is the primary goal's row. Per goal: `is_revenue` flags metrics in cents and
+    `is_mean` these and other means, and every goal `in_clusters` (the rest are shares of visitors), `wanted`
+    is 1 where more is better and -1 where less is (as a column), `margins` are those of guardrails (shares of
+    the control's mean, NaN elsewhere), `absolute_margins` those in the unit of the metric (shares, cents, or
+    its own; NaN elsewhere), `minimum_effects` the smallest relevant lifts (shares). `shares` are the visitors
+    each variant should get now, zeros while all weights are. `known_after` are each goal's days from the
+    first exposure to a known outcome, 0 where it is known at once.
 
     Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
     Bonferroni, `decision_alpha` what p values are compared with, and `threshold` the score from which a
     comparison is decided, 1 - `decision_alpha`. They are one-sided where tests are.
+    `in_clusters` where visitors were not assigned one by one, so that goals are ratios of sums by cluster.
     `have_weights_changed` where visitors were split by several sets of weights, or may be before long.
     """
 
@@ -55,6 +56,7 @@ class AnalysisPlan:
     shares: FloatArray
     known_after: IntArray
     have_weights_changed: bool
+    in_clusters: bool
     is_bayesian: bool
     is_bandit: bool
     statistics: Statistics
@@ -105,8 +107,8 @@ class AnalysisPlan:
         return bool((self.weights > 0).sum() > 1) and not self.have_weights_changed
 
 
-def plan_analysis(experiment: Experiment) -> AnalysisPlan:
-    """Derive the plan of an experiment's analysis."""
+def plan_analysis(experiment: Experiment, *, in_clusters: bool = False) -> AnalysisPlan:
+    """Derive the plan of an experiment's analysis, of visitors or of clusters of them."""
     goals, variants, statistics = experiment.goals, experiment.variants, experiment.statistics
     control = control_column(experiment)
     columns = np.arange(len(variants))
@@ -123,7 +125,7 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
         challengers=columns[:0] if control is None else columns[columns != control],
         primary=primary_row(experiment),
         is_revenue=np.array([goal.unit == "cents" for goal in goals], bool),
-        is_mean=np.array([goal.unit != "share" for goal in goals], bool),
+        is_mean=np.array([in_clusters or goal.unit != "share" for goal in goals], bool),
         wanted=np.array(directions, np.float64)[:, None],
         margins=margins,
         absolute_margins=absolute / [100 if goal.unit == "share" else 1 for goal in goals],
@@ -132,6 +134,7 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
         shares=weights / max(weights.sum(), np.finfo(float).tiny),
         known_after=np.array([goal.known_after or 0 for goal in goals], np.int64),
         have_weights_changed=is_bandit or len(epochs_of(experiment)) > 1,
+        in_clusters=in_clusters,
         is_bayesian=is_bayesian,
         is_bandit=is_bandit,
         statistics=statistics,

@@ -39,7 +39,7 @@ class RevenueEffects:
     `lift` is relative; it is NaN where the control has no revenue. `difference` is in cents per visitor,
     and `yearly` in cents a year if every eligible visitor got the variant instead of the control: visitors
     in the experiment are `traffic_allocation` percent of the eligible ones. `parts` are the two factors of
-    revenue goals; None without one, and where weights changed, which mixes the factors up.
+    revenue goals; None without one, where weights changed, which mixes the factors up, and by cluster.
     """
 
     lift: FloatArray
@@ -64,7 +64,7 @@ def compare_revenue(data: AnalysisData) -> RevenueEffects:
         yearly = np.asarray(difference * eligible / data.days * DAYS_A_YEAR)
     lift = np.where(evidence.trials > 0, relative_change(base, mean), np.nan)
     is_revenue = data.plan.is_revenue
-    has_parts = is_revenue.any() and data.by_epoch is None
+    has_parts = is_revenue.any() and data.by_epoch is None and not data.plan.in_clusters
     parts = split_revenue(evidence, control, is_revenue) if has_parts else None
     return RevenueEffects(lift, difference, yearly, parts)
 

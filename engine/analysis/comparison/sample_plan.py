@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from engine.analysis.comparison.comparable import deciding_visitors
-from engine.analysis.comparison.enough_data import conversions_needed
+from engine.analysis.comparison.enough_data import MIN_CLUSTERS, conversions_needed
 from engine.analysis.comparison.guardrail_sample import guardrail_power, guardrail_sample, power_of_each
 from engine.analysis.comparison.metrics import Metrics
 from engine.analysis.comparison.plan import AnalysisPlan
@@ -37,20 +37,20 @@ class SamplePlan:
     """The plan of a test: one for all goals, by the metric of the primary one.
 
     Its clock are known outcomes of the primary goal: `required_visitors` and `collected` are visitors with
-    one, of all variants together, and `visitors` all who entered. `required_visitors` is None where no number
-    is enough; `source` says where it comes from: a given sample, blinded re-estimation, the last running day,
-    or data that are complete. `tuned_to` are those that the confidence sequence is tuned to, and `at_plan`
-    those at the recorded look at the plan, None before it. An outcome is known `known_after` days after the
-    first exposure, 0 where it is at once. `outcomes_since` is the time from which recorded looks count
-    outcomes, None where they always did. `is_reached` from the first look
-    at the plan on; then all is frozen, and `recorded` is that look once it is recorded. `minimum_effect` and
-    `detectable_effect` (by the plan, with 80% power) are relative lifts of the primary goal, as shares;
-    `detectable_now` is that of the visitors so far. By goal: `equivalence_margins` within which there is no
-    relevant difference, and the loss of a guardrail beyond its margin that is detected by the plan (NaN
-    elsewhere): `detectable_harm` as a share, `detectable_loss` beyond an absolute one in the metric's unit.
-    `guardrail_power` is that of showing by the plan that a guardrail without harm is within its margin, where
-    the experiment asks for it, and `planned_guardrail_power` what it plans for. `running_days` is None where
-    days are not known.
+    one, of all variants together, and `visitors` all who entered; all three count clusters where those are
+    assigned. `required_visitors` is None where no number is enough; `source` says where it comes from: a
+    given sample, blinded re-estimation, the last running day, or data that are complete. `tuned_to` are those
+    that the confidence sequence is tuned to, and `at_plan` those at the recorded look at the plan, None
+    before it. An outcome is known `known_after` days after the first exposure, 0 where it is at once.
+    `outcomes_since` is the time from which recorded looks count outcomes, None where they always did.
+    `is_reached` from the first look at the plan on; then all is frozen, and `recorded` is that look once it
+    is recorded. `minimum_effect` and `detectable_effect` (by the plan, with 80% power) are relative lifts of
+    the primary goal, as shares; `detectable_now` is that of the visitors so far. By goal:
+    `equivalence_margins` within which there is no relevant difference, and the loss of a guardrail beyond its
+    margin that is detected by the plan (NaN elsewhere): `detectable_harm` as a share, `detectable_loss`
+    beyond an absolute one in the metric's unit. `guardrail_power` is that of showing by the plan that a
+    guardrail without harm is within its margin, where the experiment asks for it, and
+    `planned_guardrail_power` what it plans for. `running_days` is None where days are not known.
     """
 
     source: PlanSource
@@ -140,7 +140,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     """
     pooled = _Pooled.of(plan, evidence, metrics)
     recorded, row = plan_look(tuple(looks)), plan.primary
-    collected, visitors = evidence.known_outcomes(row), int(evidence.visitors.sum())
+    collected, visitors = evidence.known_outcomes(row), int(evidence.assigned.sum())
     known_after = 0 if row is None else int(plan.known_after[row])
     if plan.statistics.sequential == "always_valid":
         days_known = 0.0 if running_days is None else running_days - known_after
@@ -235,7 +235,7 @@ class _Pooled:
             mean=together.mean,
             variance=together.variance,
             conversion_rate=deciding_visitors(evidence).sum(axis=-1)
-            / np.maximum(evidence.trials.sum(axis=-1), 1),
+            / np.maximum(evidence.known_units.sum(axis=-1), 1),
             shares=plan.shares[order],
             drift=drift_for(plan.statistics.sequential, plan.two_sided_alpha),
             planned_drift=drift_for(
@@ -294,7 +294,9 @@ def _visitors_at(plan: AnalysisPlan, pooled: _Pooled, drift: FloatArray | float)
             plan.control or 0,
             by_mean=bool(plan.is_mean[row]) or plan.have_weights_changed,
             is_bayesian=plan.is_bayesian,
+            in_clusters=plan.in_clusters,
         ),
+        least_per_variant=MIN_CLUSTERS if plan.in_clusters else required_sample.LEAST_CONVERSIONS,
     )
 
 
@@ -308,10 +310,14 @@ def _always_valid_drift(plan: AnalysisPlan, pooled: _Pooled, per_day: float, pow
     return float(drift_at_pace(required, per_day, alpha, power))
 
 
-def least_conversions(shares: FloatArray, control: int, *, by_mean: bool, is_bayesian: bool) -> float:
+def least_conversions(
+    shares: FloatArray, control: int, *, by_mean: bool, is_bayesian: bool, in_clusters: bool = False
+) -> float:
     """Compute the conversions of all variants with which every comparison has enough data, by the shares."""
     counts = np.round(shares * _VISITORS_OF_SHARES).astype(np.int64)
-    needed = conversions_needed(counts, np.array([by_mean]), control, is_bayesian=is_bayesian)[0]
+    needed = conversions_needed(
+        counts, np.array([by_mean]), control, is_bayesian=is_bayesian, in_clusters=in_clusters
+    )[0]
     compared = (shares > 0) & (np.arange(len(shares)) != control)
     return float((needed / (shares + shares[control]))[compared].max(initial=0.0))
 

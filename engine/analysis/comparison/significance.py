@@ -123,11 +123,12 @@ def _has_enough_data(data: AnalysisData) -> BoolArray:
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
     enough = has_enough(
-        evidence.trials,
+        evidence.known_units,
         data.deciding,
         data.needs_mean_test,
         control,
         is_bayesian=data.plan.is_bayesian,
+        in_clusters=data.plan.in_clusters,
     )
     for row, quantile in evidence.quantiles.items():
         enough[row] = enough_beyond(quantile, control)

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from engine.analysis.evidence.clusters import ClusterEvidence
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.funnels import FunnelEvidence
@@ -86,6 +87,9 @@ class Evidence:
     `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
+    `clusters` were assigned as a whole; None where visitors were assigned one by one. With them
+    `several_variants` counts clusters, and `values` are those of clusters: each goal's `orders` pair the
+    denominator of a cluster, such as its visitors, with its numerator.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -114,6 +118,7 @@ class Evidence:
     covariates: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     is_table: bool = False
     missing_sources: tuple[str, ...] = ()
+    clusters: ClusterEvidence | None = None
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -129,6 +134,8 @@ class Evidence:
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
         _check_observed(self)
+        if self.clusters is not None:
+            self.clusters.check_visitors(self.visitors)
         n = self.revenue.n
         if ((n != self.visitors) & (n != self.trials) & (n != 0)).any():
             raise InvalidEvidenceError(
@@ -143,6 +150,16 @@ class Evidence:
         return np.broadcast_to(self.visitors, self.conversions.shape)
 
     @property
+    def assigned(self) -> IntArray:
+        """Units of assignment by variant: visitors, or their clusters."""
+        return self.visitors if self.clusters is None else self.clusters.total
+
+    @property
+    def known_units(self) -> IntArray:
+        """Units of assignment whose outcome is known, goals by variants: they are what comparisons count."""
+        return self.trials if self.clusters is None else self.clusters.known
+
+    @property
     def totals(self) -> Totals:
         """What all visitors did so far, whether their outcomes are known or not."""
         if self.so_far is not None:
@@ -153,8 +170,9 @@ class Evidence:
         """Count the visitors whose outcome of a goal is known, all variants together; all without a goal.
 
         They are the information of a test: what plans, looks and intervals that hold at every look count.
+        Clusters with such a visitor where those were assigned.
         """
-        return int((self.visitors if goal is None else self.trials[goal]).sum())
+        return int((self.assigned if goal is None else self.known_units[goal]).sum())
 
     def open_visitors(self, known_after: IntArray) -> int:
         """Count the visitors with an outcome still to come, of any goal with days until it is known."""

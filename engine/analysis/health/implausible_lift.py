@@ -100,7 +100,7 @@ def _means(check_input: CheckInput, goal: int) -> tuple[FloatArray, FloatArray]:
     """Return the goal's mean per visitor in each variant, and the variance of that mean."""
     evidence = check_input.evidence
     visitors = evidence.trials[goal].astype(np.float64)
-    if check_input.plan.is_revenue[goal]:
+    if check_input.plan.is_revenue[goal] and not check_input.plan.in_clusters:
         revenue = evidence.revenue[goal]
         return revenue.mean, revenue.variance / np.maximum(visitors, 1.0)
     if check_input.plan.is_mean[goal] and evidence.values is not None:

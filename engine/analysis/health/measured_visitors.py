@@ -21,6 +21,10 @@ MEASURED_VISITORS: Final = "measured_visitors"
 _ALARM: Final = float(np.log(SAMPLE_RATIO_ALARM))
 _WARNING: Final = float(np.log(SAMPLE_RATIO_WARNING))
 
+_IN_CLUSTERS: Final = (
+    "Visitors of a cluster are measured alike, which a test of visitors one by one does not allow for."
+)
+
 
 def measured_visitors(check_input: CheckInput) -> CheckResult:
     """Alarm where a goal's numbers are of another share of the visitors in a variant than in the control.
@@ -31,6 +35,8 @@ def measured_visitors(check_input: CheckInput) -> CheckResult:
     or a guardrail. A warning on other goals, below 0.01 at one look, and for ratios, whose denominator a
     variant may well change. Comparisons with fewer than 25 expected visitors with, or without, are left out.
     """
+    if check_input.plan.in_clusters:
+        return CheckResult("not_applicable", _IN_CLUSTERS, {})
     measured, unknown = _Measured.of(check_input), _unknown(check_input)
     if not measured.is_tested.any():
         message = unknown or "Every visitor is measured, or too few are not for a test."

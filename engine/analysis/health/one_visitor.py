@@ -79,6 +79,8 @@ def _unknown(check_input: CheckInput, names: list[str]) -> str:
     """Say why single visitors are not left out."""
     if check_input.evidence.epochs is not None:
         why = "weights changed, and the period of each visitor is not known"
+    elif check_input.plan.in_clusters:
+        why = "clusters are compared, none of which may have half of the visitors"
     elif check_input.evidence.largest is None:
         why = "single visitors are not known of sums and of segments"
     else:

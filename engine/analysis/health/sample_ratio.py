@@ -18,6 +18,7 @@ SAMPLE_RATIO_WARNING = 0.01
 def sample_ratio(check_input: CheckInput) -> CheckResult:
     """Test the visitors per variant against the weights: alarm at an always-valid p below 0.001.
 
+    Of clusters where those are assigned.
     `always_valid_p_value` is below 0.001 in at most one sound test of a thousand, however often one looks
     (`sequential.sample_ratio`). `p_value` is that of one chi-square test, which 28 daily looks bring below
     0.001 in one sound test of a hundred: below 0.01 it is a warning. Where weights changed, visitors are
@@ -25,23 +26,25 @@ def sample_ratio(check_input: CheckInput) -> CheckResult:
     """
     split, epochs = check_input.split, check_input.evidence.epochs
     if not split.test.tested.any():
-        return CheckResult("not_applicable", "Too few visitors yet for a sample ratio test.", {})
+        return CheckResult(
+            "not_applicable", f"Too few {_units(check_input)} yet for a sample ratio test.", {}
+        )
     chi_square = float(split.test.statistic.sum())
     p = float(scipy.special.chdtrc(int(split.test.df.sum()), chi_square))
     always_valid_p = float(np.exp(check_split_over_epochs(split.visitors, split.shares).log_p))
-    visitors = _by_name(check_input, check_input.evidence.visitors.tolist())
+    counts = _by_name(check_input, check_input.evidence.assigned.tolist())
     expected_shares = _by_name(check_input, check_input.expected_shares.tolist())
     details = {
         "p_value": p,
         "always_valid_p_value": always_valid_p,
         "chi_square": chi_square,
-        "visitors": visitors,
+        _units(check_input): counts,
         "expected_shares": expected_shares,
         **({} if epochs is None else {"epochs": _by_epoch(check_input, epochs)}),
     }
     if always_valid_p >= SAMPLE_RATIO_ALARM:
         if p >= SAMPLE_RATIO_WARNING:
-            return CheckResult("ok", "Visitors are split as planned.", details)
+            return CheckResult("ok", f"{_units(check_input).capitalize()} are split as planned.", details)
         return CheckResult("warning", _doubtful_message(check_input, p), details)
     message = _mismatch_message(check_input)
     if epochs is None or check_input.experiment.trigger == "direct":
@@ -64,8 +67,13 @@ def _mismatch_message(check_input: CheckInput) -> str:
     """Describe the mismatch, and its chance."""
     return (
         f"Sample ratio mismatch: {_furthest_variant(check_input)}. By chance this happens in fewer than 1 of"
-        " 1,000 tests, so visitors are assigned, lost or counted unevenly."
+        f" 1,000 tests, so {_units(check_input)} are assigned, lost or counted unevenly."
     )
+
+
+def _units(check_input: CheckInput) -> str:
+    """Name what is assigned."""
+    return "visitors" if check_input.evidence.clusters is None else "clusters"
 
 
 def _furthest_variant(check_input: CheckInput) -> str:
@@ -77,7 +85,8 @@ def _furthest_variant(check_input: CheckInput) -> str:
     since = "" if epochs is None else f" since {epochs.started_at[epoch]:%Y-%m-%d %H:%M} UTC"
     return (
         f"'{check_input.experiment.variants[worst].name}' has"
-        f" {share(visitors[worst] / visitors.sum())} of visitors{since} instead of {share(shares[worst])}"
+        f" {share(visitors[worst] / visitors.sum())} of {_units(check_input)}{since} instead of"
+        f" {share(shares[worst])}"
     )
 
 

@@ -22,10 +22,10 @@ class SampleSplit:
 
 
 def split_visitors(data: AnalysisData) -> SampleSplit:
-    """Compare the visitors of each epoch with its weights."""
+    """Compare the visitors of each epoch, or their clusters, with its weights."""
     epochs = data.evidence.epochs
     if epochs is None:
-        visitors, shares = data.evidence.visitors[None], np.asarray(data.plan.shares)[None]
+        visitors, shares = data.evidence.assigned[None], np.asarray(data.plan.shares)[None]
     else:
         visitors, shares = epochs.settled, epochs.shares
     return SampleSplit(visitors, shares, goodness_of_fit(visitors, shares))

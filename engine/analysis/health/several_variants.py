@@ -11,15 +11,22 @@ SEVERAL_VARIANTS_FEW = 10
 
 
 def several_variants(check_input: CheckInput) -> CheckResult:
-    """Alarm where more than 1% of the visitors saw several variants; warn from 0.5%."""
+    """Alarm where more than 1% of the visitors, or clusters, saw several variants; warn from 0.5%."""
     aside = check_input.evidence.several_variants
-    everyone = aside + int(check_input.evidence.visitors.sum())
+    everyone = aside + int(check_input.evidence.assigned.sum())
     part = aside / everyone if everyone else 0.0
-    details = {"visitors": aside, "share": part}
+    clusters = check_input.evidence.clusters
+    if clusters is None:
+        unit, details = "visitor", {"visitors": aside, "share": part}
+        saw = "saw several variants and are excluded."
+    else:
+        unit = "cluster"
+        details = {"clusters": aside, "visitors": clusters.visitors_of_several, "share": part}
+        saw = f"saw several variants and are excluded, with {clusters.visitors_of_several:,} visitors."
     if aside == 0:
-        return CheckResult("ok", "No visitor saw several variants.", details)
-    message = f"{aside:,} of {everyone:,} visitors ({share(part)}) saw several variants and are excluded."
+        return CheckResult("ok", f"No {unit} saw several variants.", details)
+    message = f"{aside:,} of {everyone:,} {unit}s ({share(part)}) {saw}"
     if aside <= SEVERAL_VARIANTS_FEW or part < SEVERAL_VARIANTS_WARNING:
         return CheckResult("ok", message, details)
-    advice = " The others may not be comparable: check that visitors keep their first variant."
+    advice = f" The others may not be comparable: check that {unit}s keep their first variant."
     return CheckResult("alarm" if part > SEVERAL_VARIANTS_ALARM else "warning", message + advice, details)

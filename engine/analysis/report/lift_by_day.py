@@ -69,6 +69,8 @@ def why_no_lift(report: Report, goal: GoalReport) -> str | None:
         return f"{goal.goal.name!r} is no conversion rate, and only its totals are kept by day"
     if report.estimand is not None:
         return "weights changed, and the lift is an average over their epochs, not of days"
+    if report.clustered_by is not None:
+        return "variants are compared by cluster, of all days together"
     experiment = report.experiment
     if experiment.analysis_method == "bayesian" and experiment.statistics.prior != "flat":
         return "the lift under a prior is computed for all days together only"

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.comparable import LARGEST_SHARE, are_spread, largest_shares
-from engine.analysis.comparison.enough_data import MIN_VISITORS, conversions_needed
-from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions
+from engine.analysis.comparison.comparable import are_spread, largest_allowed, largest_shares
+from engine.analysis.comparison.enough_data import MIN_CLUSTERS, MIN_VISITORS, conversions_needed
+from engine.analysis.comparison.monitoring import expected_conversions, fewest_required
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.results.formatting import figure, share
 from engine.measures.ratio import denominator_name
@@ -42,6 +42,9 @@ _OF_MEASURES: Mapping[str, _Words] = {
 }
 
 
+_OF_CLUSTERS = _Words("clusters with a value other than 0", "total", "mean")
+
+
 @dataclass(frozen=True, slots=True)
 class _Comparison:
     """A comparison of one variant with the control on one goal.
@@ -66,6 +69,8 @@ class _Comparison:
     @property
     def words(self) -> "_Words":
         """The words for the goal's metric."""
+        if self.data.plan.in_clusters:
+            return _OF_CLUSTERS
         goal = self.data.experiment.goals[self.goal]
         return _OF_MEASURES.get(goal.measure.word, _WORDS[goal.unit])
 
@@ -96,7 +101,11 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     if control is None:
         return [[NO_CONTROL] * variants for _ in range(goals)]
     needed = conversions_needed(
-        data.evidence.trials, data.needs_mean_test, control, is_bayesian=data.plan.is_bayesian
+        data.evidence.known_units,
+        data.needs_mean_test,
+        control,
+        is_bayesian=data.plan.is_bayesian,
+        in_clusters=data.plan.in_clusters,
     )
     rarest, shares = expected_conversions(data, control), largest_shares(data.evidence)
     reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
@@ -113,12 +122,14 @@ def _first_reason(cell: _Comparison) -> str | None:
 
 def _too_few_visitors(cell: _Comparison) -> str | None:
     for column in (cell.control, cell.variant):
-        count = int(cell.data.evidence.trials[cell.goal, column])
+        count = int(cell.data.evidence.known_units[cell.goal, column])
         if count == 0 and cell.data.evidence.visitors[column]:
             return f"no outcome of {cell.name(column)} is known yet"
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
-        if count < MIN_VISITORS:
+        if cell.data.plan.in_clusters and count < MIN_CLUSTERS:
+            return f"{cell.name(column)} has {count} of the {MIN_CLUSTERS} clusters required"
+        if count < MIN_VISITORS and not cell.data.plan.in_clusters:
             known = "visitors" if count == cell.data.evidence.visitors[column] else "known outcomes"
             return f"{cell.name(column)} has {count} of the {MIN_VISITORS} {known} required"
     return None
@@ -144,25 +155,31 @@ def _too_few_conversions(cell: _Comparison) -> str | None:
 def _too_few_for_monitoring(cell: _Comparison) -> str | None:
     fewest = cell.rarest[cell.goal, cell.variant]
     is_monitored = cell.data.plan.statistics.sequential != "none"
-    if not is_monitored or not cell.lacks("log_p") or fewest >= FEWEST_CONVERSIONS:
+    least = fewest_required(cell.data.plan)
+    if not is_monitored or not cell.lacks("log_p") or fewest >= least:
         return None
-    least = FEWEST_CONVERSIONS
     kind = cell.words.counted if cell.is_mean else f"visitors who convert and {least} who do not"
     return f"continuous monitoring requires {least} {kind} in each variant; one has {fewest:.0f}"
 
 
 def _one_visitor(cell: _Comparison) -> str | None:
     shares = cell.shares[cell.goal]
-    if cell.data.is_comparable[cell.goal, cell.variant] or are_spread(shares, cell.control)[cell.variant]:
+    allowed = largest_allowed(cell.data.evidence)
+    if cell.data.is_comparable[cell.goal, cell.variant]:
+        return None
+    if are_spread(shares, cell.control, allowed)[cell.variant]:
         return None
     column = max(cell.control, cell.variant, key=lambda arm: float(shares[arm]))
     values = cell.data.evidence.values
     is_known = values is not None and not np.isnan(values.largest_orders[cell.goal, column])
     has = "has" if is_known else "may have up to"
-    what = denominator_name(cell.data.experiment.goals[cell.goal].config)
+    goal = cell.data.experiment.goals[cell.goal]
+    is_ratio = "denominator" in goal.measure.columns or goal.measure.is_per_order
+    what = denominator_name(goal.config) if is_ratio else "visitors"
+    one = "cluster" if cell.data.plan.in_clusters else "visitor"
     return (
-        f"one visitor of {cell.name(column)} {has} {share(shares[column])} of its {what}, and a comparison"
-        f" allows {share(LARGEST_SHARE)}"
+        f"one {one} of {cell.name(column)} {has} {share(shares[column])} of its {what}, and a comparison"
+        f" allows {share(allowed)}"
     )
 
 
@@ -194,7 +211,8 @@ def _no_variation(cell: _Comparison) -> str | None:
             f"the values are too large for their differences to be told: {means[0]} and {means[1]} on"
             " average; subtract the same amount from all of them"
         )
-    return f"no value varies: all visitors have {means[0]} and {means[1]}, so no test is possible"
+    units = "clusters" if cell.data.plan.in_clusters else "visitors"
+    return f"no value varies: all {units} have {means[0]} and {means[1]}, so no test is possible"
 
 
 def _no_base(cell: _Comparison) -> str | None:

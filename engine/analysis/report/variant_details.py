@@ -102,7 +102,9 @@ def _orders(data: AnalysisData) -> Nested:
     values, cells = data.evidence.values, no_cells(data.evidence.conversions.shape)
     if values is None:
         return cells
-    for goal in np.flatnonzero(values.orders.n.sum(axis=-1) * data.plan.is_revenue).tolist():
+    for goal, measured in enumerate(data.experiment.goals):
+        if not measured.measure.is_per_order or not values.orders.n[goal].any():
+            continue
         cells[goal] = [round(orders) for orders in values.orders.x.total[goal].tolist()]
     return cells
 

@@ -79,6 +79,9 @@ def _counts(data: AnalysisData) -> dict[str, Nested]:
         "revenue_per_visitor_cents": totals.revenue.mean.tolist(),
         "mean": _means(data),
         "observed_visitors": _observed_visitors(data),
+        "clusters": no_cells(everywhere.shape)
+        if evidence.clusters is None
+        else evidence.clusters.known.tolist(),
         "rate_interval": intervals(*rate_intervals(data), levels, where=everywhere),
     }
 
@@ -89,7 +92,8 @@ def _means(data: AnalysisData) -> Nested:
     shares = data.evidence.conversions / np.maximum(data.evidence.trials, 1)
     means = shares if values is None else np.where(data.plan.is_mean[:, None], mean_amounts(values), shares)
     is_measured = np.array([goal.measure.has_mean for goal in data.experiment.goals], bool)
-    is_share_so_far = _are_partial(data) & ~data.plan.is_mean & (data.plan.known_after > 0)
+    is_share = np.array([goal.unit == "share" for goal in data.experiment.goals], bool)
+    is_share_so_far = _are_partial(data) & is_share & (data.plan.known_after > 0)
     is_known = data.evidence.trials > 0 if values is None else have_means(values) & (data.evidence.trials > 0)
     return numbers(means, where=(is_measured | is_share_so_far)[:, None] & is_known)
 

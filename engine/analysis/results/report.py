@@ -137,6 +137,7 @@ class PlanReport:
         float | None,
         AnswerField("percent", "Percent of the required visitors, at most 100.", "progress_percent"),
     ]
+    clusters: Annotated[int | None, NOT_ANSWERED] = None
     is_reached: bool
     reached_at: Annotated[
         datetime | None,
@@ -182,12 +183,16 @@ class PlanReport:
 
     @property
     def counted(self) -> int:
-        """What the plan counts so far: visitors, or those whose outcome is known."""
+        """What the plan counts so far: visitors, those whose outcome is known, or clusters."""
+        if self.clusters is not None:
+            return self.clusters
         return self.collected_visitors if self.observed_visitors is None else self.observed_visitors
 
     @property
     def unit(self) -> str:
         """What the plan counts, in words."""
+        if self.clusters is not None:
+            return "clusters"
         return "visitors" if self.observed_visitors is None else "known outcomes"
 
 
@@ -272,6 +277,7 @@ class Report(ShownResult):
 
     `plan` is that of its sample, and `due_look` the look that is to be recorded now, None where none is due.
     `estimand` is None where weights never changed: there it is the plain mean of each variant's visitors.
+    `clustered_by` names the clusters, such as accounts, by which variants are compared; None without any.
     """
 
     experiment: Experiment
@@ -284,6 +290,7 @@ class Report(ShownResult):
     plan: PlanReport
     due_look: RecordedLook | None = None
     estimand: Estimand | None = None
+    clustered_by: str | None = None
 
     @property
     def primary(self) -> GoalReport | None:

@@ -207,5 +207,7 @@ class VariantResult:
         RevenuePart | None, described("For revenue goals: the change in revenue per paying visitor.")
     ] = None
     revenue_difference_cents: Annotated[float | None, NOT_ANSWERED] = None
+    # Clusters that comparisons are of, with a known outcome; None where visitors are assigned one by one.
+    clusters: Annotated[int | None, NOT_ANSWERED] = None
     # Explains the first number that is missing.
     reason: Annotated[str | None, NOT_ANSWERED] = None

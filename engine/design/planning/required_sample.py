@@ -33,11 +33,12 @@ def required_visitors(  # noqa: PLR0913  # every term of the formula
     shares: npt.ArrayLike,
     drift: npt.ArrayLike,
     least_conversions: npt.ArrayLike = 0.0,
+    least_per_variant: int = LEAST_CONVERSIONS,
 ) -> FloatArray:
     """Compute the visitors that detect the minimum effect; NaN where no number of visitors does.
 
     N = drift² · V (1 + δ/2)² (1/w_c + 1/w_v) / (δ m)², for the variant with the fewest visitors, rounded up;
-    at least LEAST_CONVERSIONS a variant on average, and `least_conversions` in all. `drift` is the mean z
+    at least `least_per_variant` a variant on average, and `least_conversions` in all. `drift` is the mean z
     that gives the power (z_{1-alpha/2} + z_power for one look), `shares` those of the variants' traffic
     along the last axis, the control first, and `conversion_rate` is of visitors who convert or pay. At the
     effect δ the pooled mean holds half of it, hence (1 + δ/2)²: without it 77% power are delivered instead
@@ -48,7 +49,7 @@ def required_visitors(  # noqa: PLR0913  # every term of the formula
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         per_square = np.asarray(variance, np.float64) * smallest_pair(shares) / (effect * pooled) ** 2
         needed = np.square(np.asarray(drift, np.float64) * (1.0 + effect / 2.0)) * per_square
-        least = np.maximum(LEAST_CONVERSIONS * np.asarray(shares).shape[-1], least_conversions)
+        least = np.maximum(least_per_variant * np.asarray(shares).shape[-1], least_conversions)
         visitors = np.ceil(np.maximum(needed, least / rate) * (1.0 - 1e-12))
     return np.where((pooled > 0) & (rate > 0) & np.isfinite(visitors), visitors, np.nan)
 

@@ -45,11 +45,15 @@ def _of_required(context: DecisionContext) -> str:
 
 def counted(context: DecisionContext) -> str:
     """Name what the plan counts."""
+    if context.data.plan.in_clusters:
+        return "clusters"
     return "known outcomes" if context.sample.counts_outcomes else "visitors"
 
 
 def are_in(context: DecisionContext) -> str:
     """Say that what the plan counts is there."""
+    if context.data.plan.in_clusters:
+        return "clusters are in"
     return "outcomes are known" if context.sample.counts_outcomes else "visitors are in"
 
 
@@ -109,7 +113,8 @@ def _open(context: DecisionContext) -> str:
     sample = context.sample
     if not sample.known_after or sample.visitors == sample.collected:
         return ""
-    return f" The outcomes of {sample.visitors - sample.collected:,} more visitors are still to come."
+    more = "clusters" if context.data.plan.in_clusters else "visitors"
+    return f" The outcomes of {sample.visitors - sample.collected:,} more {more} are still to come."
 
 
 def _since(context: DecisionContext) -> str:

@@ -45,7 +45,7 @@ def keep_running(context: DecisionContext) -> Message:
 
 def _no_outcome_yet(context: DecisionContext) -> Message:
     """Announce that visitors entered whose outcomes are all still to come, and when the first are known."""
-    entered = f"{context.sample.visitors:,} visitors have entered so far."
+    entered = f"{context.data.evidence.visitors.sum():,} visitors have entered so far."
     return Message(
         headline=f"No outcome of {context.goal.name} is known yet",
         explanation=f"{first_outcomes(context, context.goal)} {entered}{progress(context)}",

@@ -105,6 +105,8 @@ def _precision(context: DecisionContext, variant: VariantResult) -> str:
         facts.append(f"{share(interval.level)} {kind} interval {bounds}")
     if variant.unadjusted is not None:
         facts.append(_adjustment(context))
+    if variant.clusters is not None:
+        facts.append(_clusters(context, variant))
     if variant.capped is not None:
         facts.append(f"{_cap(context, variant.capped)}")
     return f" ({'; '.join(facts)})" if facts else ""
@@ -114,6 +116,14 @@ def _adjustment(context: DecisionContext) -> str:
     values = context.data.evidence.values
     is_index = values is not None and bool(values.index_slopes[context.row])
     return "adjusted for covariates" if is_index else "adjusted for pre-period activity"
+
+
+def _clusters(context: DecisionContext, variant: VariantResult) -> str:
+    """Say by what, and by how many, both variants are compared."""
+    clusters, control = context.data.evidence.clusters, context.control
+    if clusters is None or control is None:
+        raise ValueError("a comparison by cluster needs clusters, and a control")
+    return f"compared by {clusters.by}: {variant.clusters:,} clusters against {control.clusters:,}"
 
 
 def _cap(context: DecisionContext, capped: Capped) -> str:
