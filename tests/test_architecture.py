@@ -180,6 +180,9 @@ TESTED_BY = {
     "engine/calibration/decisions/standard_cases.py": (
         "tests/engine/calibration/decisions/test_decision_rates.py"
     ),
+    "engine/calibration/measure_errors/measure_cells.py": (
+        "tests/engine/calibration/measure_errors/test_error_sides.py"
+    ),
     "engine/calibration/method.py": "tests/engine/calibration/test_methods.py",
     "api/collectors/collector_process.py": "tests/api/collectors/test_supervisor.py",
     "api/collectors/event_calls.py": "tests/api/collectors/test_collector_app.py",

@@ -1,4 +1,4 @@
-"""Command `calibrate`: error rates of the statistical methods and of decisions, by simulation."""
+"""Command `calibrate`: error rates of methods, of decisions and of measures, by simulation."""
 
 import csv
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from api.cli import measure_calibration
 from api.cli.console import CommandError, err, out, print_json, progress
 from api.cli.options import AsJson
 
@@ -21,45 +22,71 @@ QUICK_RUNS = 200
 
 def calibrate(  # the options of a command
     runs: Annotated[
-        int, typer.Option(min=100, help="Simulated experiments per setting, and as many without an effect.")
-    ] = RUNS,
+        int | None,
+        typer.Option(
+            min=100,
+            help="Simulated experiments per setting, and as many without an effect."
+            f" By default {RUNS:,}, and {measure_calibration.RUNS:,} of measures.",
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help=f"Use {QUICK_RUNS} runs: takes seconds, and is less precise.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 1,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for calibration.csv, calibration.html and decisions.csv."),
+        typer.Option(
+            "--out", help="Folder for calibration.csv, calibration.html, decisions.csv and measures.csv."
+        ),
     ] = None,
     only: Annotated[
-        Literal["methods", "decisions"] | None, typer.Option(help="One of the two tables.")
+        Literal["methods", "decisions", "measures"] | None,
+        typer.Option(help="One table. That of measures takes minutes, and is left out without this option."),
     ] = None,
     all_cases: Annotated[
         bool, typer.Option("--all-cases", help="Decisions in every case that the bars are for: takes hours.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate experiments with known effects: error rates of every method, and of decisions."""
+    """Simulate experiments with known effects: error rates of methods, decisions and measures."""
     from api.cli import decision_calibration
 
     if out_dir is not None:
         _check_charts()
-    count = QUICK_RUNS if quick else runs
-    methods = [] if only == "decisions" else _simulate_methods(count, seed)
-    decisions = [] if only == "methods" else decision_calibration.simulate(count, seed, all_cases=all_cases)
+    usual = measure_calibration.RUNS if only == "measures" else RUNS
+    count = QUICK_RUNS if quick else runs or usual
+    methods = _simulate_methods(count, seed) if only in {None, "methods"} else []
+    decisions = (
+        decision_calibration.simulate(count, seed, all_cases=all_cases) if only in {None, "decisions"} else []
+    )
+    measures = measure_calibration.simulate(count, seed) if only == "measures" else []
     if as_json:
         records = [record for one in decisions for record in decision_calibration.records_of(one)]
-        print_json({"methods": [_record(score) for score in methods], "decisions": records})
+        print_json(
+            {
+                "methods": [_record(score) for score in methods],
+                "decisions": records,
+                "measures": [measure_calibration.record_of(one) for one in measures],
+            }
+        )
     else:
         if methods:
             out.print(_table(methods))
         if decisions:
             decision_calibration.print_table(decisions, count)
+        if measures:
+            measure_calibration.print_table(measures)
     if out_dir is not None and methods:
         _save(methods, out_dir)
     if out_dir is not None and decisions:
         decision_calibration.save(decisions, out_dir)
-    if problems := [*_broken(methods), *decision_calibration.missed(decisions)]:
+    if out_dir is not None and measures:
+        measure_calibration.save(measures, out_dir)
+    if problems := [
+        *_broken(methods),
+        *decision_calibration.missed(decisions),
+        *measure_calibration.missed(measures),
+    ]:
         raise CommandError("; ".join(problems))
 
 

@@ -79,10 +79,8 @@ def _draw(
     case: ReturningVisitorsCase, lift: float, runs: int, rng: np.random.Generator
 ) -> tuple[VisitorValues, VisitorValues]:
     shape = (runs, case.arms, case.visitors)
-    frequency, spend = case.rate * _lognormal(rng, _FREQUENCY, shape), _lognormal(rng, _SPEND, shape)
-    past = spend * _revenue(rng, rng.poisson(frequency))
-    orders = rng.poisson(frequency)
-    spent = spend * _revenue(rng, orders) * np.array([1.0, 1.0 + lift])[:, None]
+    past, orders, spent = draw_returning(case.rate, shape, rng)
+    spent *= np.array([1.0, 1.0 + lift])[:, None]
     is_known = rng.random(shape) < case.known
     plain = VisitorValues.of(Moments.of(spent))
     revenue = replace(
@@ -98,25 +96,35 @@ def _draw(
         orders=PairedMoments.of(orders, spent),
         before=PairedMoments.of(filled, spent),
         before_orders=PairedMoments.of(filled, orders),
-        triple=_triple(filled, spent, orders.astype(np.float64)),
+        triple=triple_moments(filled, spent, orders.astype(np.float64)),
     )
     return revenue, per_order
 
 
-def _triple(*values: FloatArray) -> FloatArray:
+def draw_returning(
+    rate: float, shape: tuple[int, ...], rng: np.random.Generator
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Draw visitors' earlier revenue, their orders and their revenue, with `rate` orders of 1 on average."""
+    frequency, spend = rate * lognormal(rng, _FREQUENCY, shape), lognormal(rng, _SPEND, shape)
+    past = spend * _revenue(rng, rng.poisson(frequency))
+    orders = rng.poisson(frequency)
+    return past, orders, spend * _revenue(rng, orders)
+
+
+def triple_moments(*values: FloatArray) -> FloatArray:
     """Sum the products of the deviations of three values, runs by arms."""
     z, y, x = (each - each.mean(axis=-1, keepdims=True) for each in values)
     return np.asarray((z * y * x).sum(axis=-1))
 
 
-def _lognormal(rng: np.random.Generator, deviation: float, shape: int | tuple[int, ...]) -> FloatArray:
+def lognormal(rng: np.random.Generator, deviation: float, shape: int | tuple[int, ...]) -> FloatArray:
     """Lognormal numbers with a mean of 1."""
     return rng.lognormal(-(deviation**2) / 2, deviation, shape)
 
 
 def _revenue(rng: np.random.Generator, orders: IntArray) -> FloatArray:
     """Total amount of each number of orders."""
-    sizes = _lognormal(rng, _SIZE, int(orders.sum()))
+    sizes = lognormal(rng, _SIZE, int(orders.sum()))
     visitor = np.repeat(np.arange(orders.size), orders.ravel())
     return np.bincount(visitor, sizes, orders.size).astype(np.float64).reshape(orders.shape)
 

@@ -1,0 +1,118 @@
+"""Table of measures of the command `calibrate`, and its CSV file."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from api.cli.console import err, out, progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from engine.calibration.measure_errors.error_sides import MeasureErrors
+
+RUNS: Final = 5_000
+NO_STATUS: Final = "no status: below the minimum"
+
+
+def simulate(runs: int, seed: int) -> "list[MeasureErrors]":
+    """Simulate one look at every measure."""
+    from engine.calibration.measure_errors import error_sides, measure_cells
+
+    found: list[MeasureErrors] = []
+    with progress() as bar:
+        task = bar.add_task("Measures", total=len(measure_cells.CELLS))
+        for of_cell in error_sides.calibrate_measures(measure_cells.CELLS, runs=runs, seed=seed):
+            found.extend(of_cell)
+            bar.update(task, advance=1)
+    return found
+
+
+def print_table(found: "Sequence[MeasureErrors]") -> None:
+    """Print the table of measures."""
+    out.print(_table(found))
+
+
+def missed(found: "Sequence[MeasureErrors]") -> list[str]:
+    """Return a sentence if a bar is missed."""
+    names = [f"{one.name}: {', '.join(one.missed)}" for one in found if one.missed]
+    return [f"bars of measures missed beyond chance: {'; '.join(names)}"] if names else []
+
+
+def _table(found: "Sequence[MeasureErrors]") -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from engine.calibration.measure_errors.error_sides import BARS
+
+    table = Table(
+        title=f"Percent, {found[0].runs:,} runs each; ± is the simulation's own standard error",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        collapse_padding=True,
+        pad_edge=False,
+    )
+    for heading in ("measure", "values"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("visitors", "with a\nstatus", *BARS):
+        table.add_column(heading, justify="right", no_wrap=True)
+    bars = [f"{'≥' if bar.is_least else '≤'} {bar.limit * 100:g}" for bar in BARS.values()]
+    table.add_row("bar", "", "", "", *bars)
+    before = None
+    for one in found:
+        label = (one.measure, one.cell.shape.name)
+        if label != before:
+            table.add_section()
+        names = label if label != before else ("", "")
+        table.add_row(*names, one.cell.split, f"{one.with_status.value * 100:.0f}", *_cells(one, tuple(BARS)))
+        before = label
+    return table
+
+
+def _cells(found: "MeasureErrors", names: tuple[str, ...]) -> list[str]:
+    if not found.figures:
+        return [NO_STATUS]
+    cells = []
+    for name in names:
+        figure = found.figures.get(name)
+        text = "" if figure is None else f"{figure.value * 100:.1f} ± {figure.error * 100:.1f}"
+        cells.append(f"[red]{text}[/red]" if name in found.missed else text)
+    return cells
+
+
+def save(found: "Sequence[MeasureErrors]", folder: Path) -> None:
+    """Write measures.csv into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records = [record_of(one) for one in found]
+    with (folder / "measures.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
+    err.print(f"Saved measures.csv in {folder}.", highlight=False)
+
+
+def record_of(found: "MeasureErrors") -> dict[str, object]:
+    """Describe a cell as a row: shares, and None where too few runs have a status."""
+    from engine.calibration.measure_errors.error_sides import BARS, LIFT
+
+    control, variant = found.cell.arms
+    record: dict[str, object] = {
+        "measure": found.measure,
+        "values": found.cell.shape.name,
+        "control_visitors": control,
+        "variant_visitors": variant,
+        "true_lift": LIFT,
+        "runs": found.runs,
+        "with_status": found.with_status.value,
+        "with_status_error": found.with_status.error,
+    }
+    for name, bar in BARS.items():
+        figure = found.figures.get(name)
+        record |= {
+            name: None if figure is None else figure.value,
+            f"{name}_error": None if figure is None else figure.error,
+            f"{name}_bar": bar.limit,
+        }
+    return record | {"missed": " ".join(found.missed)}

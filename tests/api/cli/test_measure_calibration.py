@@ -1,0 +1,68 @@
+"""Table of measures: errors on each side beside their bars, saved, and a failure where one is broken."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from api.cli.measure_calibration import NO_STATUS
+from engine.analysis.comparison import enough_data
+from engine.calibration.measure_errors import measure_cells
+from engine.stats.skewness import PooledCumulants
+from tests.api.cli.conftest import Run
+
+NAMES = ("5.0%", "money per session, 3.0% return", "whole seconds")
+
+
+@pytest.fixture(autouse=True)
+def _few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the command on few cells of few visitors; the one of ratios is below the minimum."""
+    cells = [one for one in measure_cells.CELLS if one.shape.name in NAMES and one.arms == (1_800, 200)]
+    assert [one.shape.name for one in cells] == list(NAMES)
+    monkeypatch.setattr(measure_cells, "CELLS", tuple(cells))
+
+
+def test_a_table_has_a_row_a_measure_below_the_bars(run: Run) -> None:
+    ran = run("calibrate", "--only", "measures", "--quick")
+    assert ran.status == 0
+    lines = {line.split("  ")[0].strip(): line for line in ran.out.splitlines()}
+    assert lines["bar"].split() == ["bar", "≤", "3.5", "≤", "3.5", "≥", "94"]
+    assert NO_STATUS in lines["ratio"]
+    for measure in ("converted", "median", "90% quantile"):
+        assert "1,800 : 200" in lines[measure]
+        assert lines[measure].count("±") == 3
+    assert "200 runs each" in ran.out
+
+
+def test_json_and_csv_have_every_figure_with_its_error(run: Run, tmp_path: Path) -> None:
+    printed = json.loads(run("calibrate", "--only", "measures", "--quick", "--json", "--out", tmp_path).out)
+    assert (printed["methods"], printed["decisions"]) == ([], [])
+    rows = {row["measure"]: row for row in printed["measures"]}
+    assert list(rows) == ["converted", "ratio", "median", "90% quantile"]
+    assert rows["ratio"]["with_status"] == 0
+    assert rows["ratio"]["better"] is rows["ratio"]["coverage"] is None
+    for measure in ("converted", "median", "90% quantile"):
+        row = rows[measure]
+        assert (row["runs"], row["better_bar"], row["coverage_bar"]) == (200, 0.035, 0.94)
+        assert 0.85 < row["coverage"] <= 1
+        assert 0 < row["coverage_error"] < 0.03
+    with (tmp_path / "measures.csv").open() as file:
+        saved = list(csv.DictReader(file))
+    assert [(row["measure"], row["better"]) for row in saved] == [
+        (name, "" if row["better"] is None else str(row["better"])) for name, row in rows.items()
+    ]
+
+
+def test_a_broken_bar_fails_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Plain Welch calls the small arm a loser where few return money, which no minimum prevents any more.
+    monkeypatch.setattr(enough_data, "MIN_PAYING_VISITORS", 0)
+    monkeypatch.setattr(PooledCumulants, "skewness", lambda cumulants, *_: np.zeros(cumulants.third.shape))
+    ran = run("calibrate", "--only", "measures", "--quick")
+    assert ran.status == 1
+    said = " ".join(ran.err.split())
+    assert (
+        "bars of measures missed beyond chance: ratio, money per session, 3.0% return, 1,800 : 200: worse"
+        in said
+    )
