@@ -151,8 +151,11 @@ def _metric_of(goal: Goal) -> Metric:
     if goal.unit == "number":
         return "mean"
     # Shares of visitors who do several things, or come back, are not of a size with conversion rates.
-    word = goal.measure.word
-    return word if word in {"funnel", "retained"} else "conversion_rate"
+    match goal.measure.word:
+        case "funnel" | "retained" as word:
+            return word
+        case _:
+            return "conversion_rate"
 
 
 def _log_mean(arm: RecordedComparison) -> tuple[float, float] | None:
