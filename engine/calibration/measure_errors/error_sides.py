@@ -144,13 +144,13 @@ def _simulate_sums(
     ]
     control, same, lifted = (ArmSums.concatenate(arm) for arm in zip(*drawn, strict=True))
     null, true = (
-        _test_sums(cell, shape.goal, ArmSums.stack([control, variant], axis=1), lift)
+        judge_sums(cell, shape.goal, ArmSums.stack([control, variant], axis=1), lift)
         for variant, lift in ((same, 0.0), (lifted, LIFT))
     )
     return null, true
 
 
-def _test_sums(cell: MeasureCell, goal: FrameGoal, arms: ArmSums, lift: float) -> Verdicts:
+def judge_sums(cell: MeasureCell, goal: FrameGoal, arms: ArmSums, lift: float) -> Verdicts:
     """Test runs by arms as a report does: runs are the goals of experiments."""
     starts = range(0, len(arms.nonzero), _GOALS)
     return Verdicts.concatenate(
