@@ -2,7 +2,13 @@
 
 import warnings
 
-from engine.design.planning.calculator import SampleAnswer, SampleQuestion, answer, percent_hint
+from engine.design.planning.calculator import (
+    SampleAnswer,
+    SampleQuestion,
+    answer,
+    effect_of_clusters,
+    percent_hint,
+)
 from engine.design.planning.stopping import StoppingMethod
 from engine.vocabulary import Alternative
 
@@ -27,6 +33,9 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     margin: float | None = None,
     guardrails: int = 0,
     correlation: float = 0.0,
+    cluster_size: float | None = None,
+    cluster_size_variation: float = 0.0,
+    intra_class_correlation: float | None = None,
 ) -> SampleAnswer:
     """Compute the visitors a test needs for an effect, or the effect that its visitors can detect.
 
@@ -41,7 +50,9 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     non-inferiority. `guardrails` is the number of those to be shown non-inferior beside the primary goal,
     which share the power: ask for the primary goal, and with its `margin` and `effect=0` for each guardrail
     (at a one-sided 5%), and take the largest sample. `correlation` is that of the metric with a covariate
-    from before the test (CUPED).
+    from before the test (CUPED). Where accounts or stores are assigned, `cluster_size` is the mean number of
+    visitors in one, `cluster_size_variation` the standard deviation of that number over its mean, and
+    `intra_class_correlation` that of visitors of one: `visitors_per_variant` are still visitors.
 
     The answer has `visitors_per_variant`, `visitors_total`, `detectable_effect` (percent), `days` and
     `days_in_whole_weeks`; each is None where there is no such number. Formulas and their sources are in
@@ -65,6 +76,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
         margin=margin,
         guardrails=guardrails,
         correlation=correlation,
+        design_effect=effect_of_clusters(cluster_size, intra_class_correlation, cluster_size_variation),
     )
     hint = percent_hint(question)
     if hint is not None:

@@ -70,11 +70,25 @@ def plan(
         float,
         typer.Option("--correlation", help="Correlation with a covariate from before the test (CUPED)."),
     ] = 0.0,
+    cluster_size: Annotated[
+        float | None,
+        typer.Option(
+            "--cluster-size", help="Visitors of an account or store on average, if those are assigned."
+        ),
+    ] = None,
+    cluster_size_variation: Annotated[
+        float,
+        typer.Option("--cluster-size-variation", help="Standard deviation of cluster sizes over their mean."),
+    ] = 0.0,
+    intra_class_correlation: Annotated[
+        float | None,
+        typer.Option("--intra-class-correlation", help="Correlation of the visitors of a cluster, 0 to 1."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute the visitors and days to detect an effect, or the effect that your visitors can detect."""
     from api.cli.analysis.document_blocks import render_document
-    from engine.design.planning.calculator import SampleQuestion, answer
+    from engine.design.planning.calculator import SampleQuestion, answer, effect_of_clusters
     from engine.display.figure_documents import document_of_sample
 
     found = answer(
@@ -95,6 +109,7 @@ def plan(
             margin=margin,
             guardrails=guardrails,
             correlation=correlation,
+            design_effect=effect_of_clusters(cluster_size, intra_class_correlation, cluster_size_variation),
         )
     )
     if as_json:

@@ -15,6 +15,7 @@ from engine.design.planning.sample_size import (
     Plan,
     Share,
     days_to_go,
+    design_effect,
     detectable_lift,
     in_whole_weeks,
     visitors_needed,
@@ -41,6 +42,7 @@ from engine.vocabulary import Alternative, words
 
 _LARGEST = 10**12
 _TINY = 1e-6
+_MOST_TIMES = 10**6
 
 
 def _one_metric(question: Record) -> Iterator[Problem]:
@@ -95,15 +97,11 @@ class SampleQuestion:
     ] = None
     baseline_mean: Annotated[
         float | None,
-        optional(number(_TINY, _LARGEST)).described(
-            "Instead of baseline_rate: the control's mean, in any unit."
-        ),
+        optional(number(_TINY, _LARGEST)).described("Instead: the control's mean, in any unit."),
     ] = None
     standard_deviation: Annotated[
         float | None,
-        optional(number(_TINY, _LARGEST)).described(
-            "Standard deviation per visitor; required with baseline_mean."
-        ),
+        optional(number(_TINY, _LARGEST)).described("Its standard deviation per visitor."),
     ] = None
     effect: Annotated[
         float | None,
@@ -111,7 +109,7 @@ class SampleQuestion:
     ] = None
     visitors_per_variant: Annotated[
         int | None,
-        optional(whole(2, _LARGEST)).described("Instead of effect: the number of visitors per variant."),
+        optional(whole(2, _LARGEST)).described("Instead of effect."),
     ] = None
     daily_visitors: Annotated[
         float | None,
@@ -145,8 +143,9 @@ class SampleQuestion:
     ] = 0
     correlation: Annotated[
         float,
-        number(-0.99, 0.99).described("Correlation of the metric with its pre-period value, for CUPED."),
+        number(-0.99, 0.99).described("Correlation with the pre-period value, for CUPED."),
     ] = 0.0
+    design_effect: Annotated[float, number(1, _MOST_TIMES).described("Of clusters.")] = 1.0
 
     def __post_init__(self) -> None:
         validate(self)
@@ -171,6 +170,30 @@ def read_question(fields: Mapping[str, Any]) -> SampleQuestion:
     if problems:
         raise InvalidDesignError(problems)
     return record_of(known, SampleQuestion)
+
+
+def effect_of_clusters(
+    cluster_size: float | None, intra_class_correlation: float | None, cluster_size_variation: float = 0.0
+) -> float:
+    """Compute the design effect of clusters; 1 without them.
+
+    Raises InvalidDesignError with every number that clusters can't have, and for one without the other.
+    """
+    if cluster_size is None and intra_class_correlation is None and not cluster_size_variation:
+        return 1.0
+    given = {
+        "cluster_size": (cluster_size, 1, _MOST_TIMES),
+        "intra_class_correlation": (intra_class_correlation, 0, 1),
+        "cluster_size_variation": (cluster_size_variation, 0, 100),
+    }
+    problems = [
+        Problem(name, f"is from {low} to {high:,}, with the size and the correlation of clusters both given")
+        for name, (value, low, high) in given.items()
+        if value is None or not low <= value <= high
+    ]
+    if problems or cluster_size is None or intra_class_correlation is None:
+        raise InvalidDesignError(problems)
+    return design_effect(cluster_size, intra_class_correlation, cluster_size_variation)
 
 
 def percent_hint(question: SampleQuestion) -> str | None:
@@ -214,9 +237,11 @@ def _days(total: int, question: SampleQuestion) -> int | None:
 
 
 def _metric(question: SampleQuestion) -> Metric:
+    correlation, effect = question.correlation, question.design_effect
     if question.baseline_rate is not None:
-        return Share(question.baseline_rate / 100, question.correlation)
-    return Mean(question.baseline_mean or 0.0, question.standard_deviation or 0.0, question.correlation)
+        return Share(question.baseline_rate / 100, correlation, effect)
+    mean, deviation = question.baseline_mean or 0.0, question.standard_deviation or 0.0
+    return Mean(mean, deviation, correlation, effect)
 
 
 def _plan(question: SampleQuestion) -> Plan:

@@ -41,20 +41,25 @@ class Metric(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A conversion rate, as a share; `correlation` is that with the CUPED covariate."""
+    """A conversion rate, as a share; `correlation` is that with the CUPED covariate.
+
+    `design_effect` is that of clusters.
+    """
 
     pools_variance: ClassVar[bool] = True
 
     rate: npt.ArrayLike
     correlation: npt.ArrayLike = 0.0
+    design_effect: float = 1.0
 
     def mean(self) -> FloatArray:
         """Return the rate."""
         return np.asarray(self.rate, np.float64)
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """Return rate · (1 - rate) · (1 - correlation²)."""
-        return np.where((mean >= 0) & (mean <= 1), mean * (1.0 - mean), np.nan) * _left(self.correlation)
+        """Return rate · (1 - rate) · (1 - correlation²) · design_effect."""
+        spread = np.where((mean >= 0) & (mean <= 1), mean * (1.0 - mean), np.nan)
+        return spread * _left(self.correlation) * self.design_effect
 
     def highest_lift(self) -> FloatArray:
         """Return 1 / rate - 1, at which every visitor converts."""
@@ -68,6 +73,7 @@ class Mean:
 
     The variance grows with the mean: by the square of (1 + lift) where orders grow in value, by (1 + lift)
     where their number grows. The larger of the two is planned with, so that neither has too little power.
+    `design_effect` is that of clusters.
     """
 
     pools_variance: ClassVar[bool] = False
@@ -75,14 +81,16 @@ class Mean:
     value: npt.ArrayLike
     deviation: npt.ArrayLike
     correlation: npt.ArrayLike = 0.0
+    design_effect: float = 1.0
 
     def mean(self) -> FloatArray:
         """Return the mean."""
         return np.asarray(self.value, np.float64)
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """Return deviation² · (1 - correlation²) · max(g, g²), with g the growth of the mean."""
-        left = np.square(np.asarray(self.deviation, np.float64)) * _left(self.correlation)
+        """Return deviation² · (1 - correlation²) · design_effect · max(g, g²), g being the mean's growth."""
+        square = np.square(np.asarray(self.deviation, np.float64))
+        left = square * _left(self.correlation) * self.design_effect
         control, mean = np.broadcast_arrays(self.mean(), mean)
         growth = np.divide(mean, control, out=np.ones(mean.shape), where=control > 0)
         return np.asarray(left * np.maximum(growth, np.square(growth)))
@@ -90,6 +98,16 @@ class Mean:
     def highest_lift(self) -> FloatArray:
         """Return 10⁶, the end of searches: a mean has no largest lift."""
         return np.full(self.mean().shape, 1e6)
+
+
+def design_effect(cluster_size: float, correlation: float, variation: float = 0.0) -> float:
+    """Compute how many times the variance of a mean is where clusters are assigned, and not visitors.
+
+    1 + ((1 + cv²) m - 1) · `correlation`, that within clusters: m is the mean cluster size, and cv the
+    standard deviation of sizes over it. Eldridge, Ashby and Kerry (2006), International Journal of
+    Epidemiology 35.
+    """
+    return 1.0 + ((1.0 + variation**2) * cluster_size - 1.0) * correlation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

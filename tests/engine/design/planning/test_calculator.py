@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.design.planning.calculator import SampleAnswer, answer, read_question
+from engine.design.planning.calculator import SampleAnswer, answer, effect_of_clusters, read_question
 from engine.errors import InvalidDesignError
 
 
@@ -114,3 +114,31 @@ def test_guardrails_to_be_shown_non_inferior_share_the_power() -> None:
         asked(baseline_rate=10, effect=10, **more) for more in ({"guardrails": 1}, {"power": 90})
     )
     assert primary == ninety
+
+
+def test_clusters_need_more_visitors_by_their_design_effect() -> None:
+    # 1 + (40 · (1 + 0.5²) - 1) · 0.1 = 5.9 times the 31,234 visitors of the textbook.
+    effect = effect_of_clusters(40, 0.1, 0.5)
+    found = asked(baseline_rate=5, effect=10, design_effect=effect)
+    assert found.visitors_per_variant == pytest.approx(5.9 * 31_234, abs=6)
+    again = asked(baseline_rate=5, visitors_per_variant=found.visitors_per_variant, design_effect=effect)
+    assert again.detectable_effect == pytest.approx(10, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ((40, None), {"intra_class_correlation"}),
+        ((None, 0.1), {"cluster_size"}),
+        ((None, None, 1.0), {"cluster_size", "intra_class_correlation"}),
+        ((0.5, 1.5, -1.0), {"cluster_size", "intra_class_correlation", "cluster_size_variation"}),
+    ],
+)
+def test_clusters_have_a_size_and_a_correlation(given: tuple[Any, ...], fields: set[str]) -> None:
+    with pytest.raises(InvalidDesignError) as error:
+        effect_of_clusters(*given)
+    assert {problem.field for problem in error.value.problems} == fields
+
+
+def test_visitors_without_clusters_have_no_design_effect() -> None:
+    assert effect_of_clusters(None, None) == 1.0

@@ -12,6 +12,7 @@ from engine.design.planning.sample_size import (
     Plan,
     Share,
     days_to_go,
+    design_effect,
     detectable_lift,
     in_whole_weeks,
     power_with,
@@ -215,3 +216,24 @@ def test_days_to_go_round_up_and_say_when_nobody_comes() -> None:
 
 def test_whole_weeks_hold_every_weekday_equally_often() -> None:
     assert [in_whole_weeks(days) for days in (0, 1, 7, 8)] == [0, 7, 7, 14]
+
+
+def test_the_design_effect_is_that_of_sums_over_clusters() -> None:
+    # Kish (1965), "Survey sampling": 1 + (m - 1) rho for clusters of one size.
+    assert design_effect(100, 0.05) == pytest.approx(5.95)
+    rng = np.random.default_rng(1)
+    # Eldridge, Ashby and Kerry (2006): sizes that vary, against the variance of simulated ratios of sums.
+    sizes = np.array([10, 10, 10, 90])
+    values = 1.0 + rng.normal(0, np.sqrt(0.1), (40_000, 4)) + rng.normal(0, np.sqrt(0.9 / sizes), (40_000, 4))
+    ratios = (values * sizes).sum(axis=1) / sizes.sum()
+    variation = float(sizes.std() / sizes.mean())
+    expected = design_effect(float(sizes.mean()), 0.1, variation) / sizes.sum()
+    assert ratios.var() == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize("metric", [Share, lambda rate, **more: Mean(rate, 3.0, **more)])
+def test_clusters_need_as_many_times_the_visitors_as_their_design_effect(metric: Any) -> None:
+    alone, together = (
+        visitors_needed(metric(0.05, **more), 0.1, Plan()) for more in ({}, {"design_effect": 5.0})
+    )
+    assert together == pytest.approx(5 * alone, rel=1e-3)
