@@ -13,9 +13,9 @@ def test_every_number_is_as_that_version_gave_it(tmp_path: Path) -> None:
     wanted = json.loads(measures_store.ANSWERS.read_text())
     found = measures_store.answers(tmp_path)
     assert wanted.keys() == found.keys()
-    # Later versions answer further keys, such as those of dimensions added since. Ratios, revenue per order and
-    # values with a pre-period are tested by the sums of both arms since, and goals with a window are compared
-    # once it is over: these numbers, and the p values of segments beside them, are those of that change.
+    # Later versions answer further keys, such as those of dimensions added since. Ratios, revenue per order
+    # and values with a pre-period are tested by the sums of both arms since, and goals with a window are
+    # compared once it is over: these numbers, and the p values of segments beside them, are of that change.
     changed = differences(without_sentences(wanted), without_sentences(found))
     assert [one for one in changed if not one.endswith(": is new")] == []
 
