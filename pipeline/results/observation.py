@@ -24,7 +24,7 @@ from pipeline.results.known_outcomes import with_known_outcomes
 from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
-from pipeline.results.visitor_values import covariates_of, values_of, with_extremes, with_ratio_extremes
+from pipeline.results.visitor_values import covariates_of, values_of, with_extremes
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.goals.summed_goals import goals_needing_values, goals_with_values, ratio_goals
 from pipeline.rollup.segment_values import dimensions_left_out
@@ -34,10 +34,8 @@ from pipeline.store.warehouse.epoch_sums import read_epochs
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
 from pipeline.store.warehouse.value_sums import (
-    RatioExtremes,
     SummedGoal,
     read_extremes,
-    read_ratio_extremes,
     read_steps,
     read_value_sums,
 )
@@ -70,7 +68,6 @@ class Observation:
             )
         epochs = self._epochs(segment, last)
         # Epochs are analyzed separately, and only counts and revenue are known of each.
-        ids = {"variants": self.published.variants, "goals": self.published.goals}
         values = evidence.values if epochs else self._values(evidence, segment, last)
         read = replace(
             evidence,
@@ -85,10 +82,10 @@ class Observation:
             funnels=self._funnels(segment),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
-            values=with_ratio_extremes(self.experiment, values, self._ratio_extremes(segment, last), **ids),
+            values=values,
             covariates={} if values is None else covariates_of(self.experiment, values),
         )
-        return read if segment else self._with_extremes(read, last)
+        return self._with_extremes(read, segment, last)
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
@@ -153,26 +150,23 @@ class Observation:
             )
         return values
 
-    def _with_extremes(self, evidence: Evidence, last: Mapping[int, int]) -> Evidence:
-        """Add the largest visitors of goals that are means, by one read of the visitor rows."""
+    def _with_extremes(
+        self, evidence: Evidence, segment: Mapping[str, str], last: Mapping[int, int]
+    ) -> Evidence:
+        """Add the largest visitors of goals that are means, in a segment of ratios, by one read."""
         counted, variants = self.published.goals, self.published.variants
-        goals = goals_with_values(self.experiment, counted)
+        goals_of, most = (ratio_goals, 1) if segment else (goals_with_values, MOST)
         extremes = read_extremes(
-            self.cursor, self.experiment.id, goals, variants=len(variants), most=MOST, last_days=last
+            self.cursor,
+            self.experiment.id,
+            goals_of(self.experiment, counted),
+            segment,
+            variants=len(variants),
+            most=most,
+            last_days=last,
         )
-        return with_extremes(self.experiment, evidence, extremes, variants=variants, goals=counted)
-
-    def _ratio_extremes(self, segment: Mapping[str, str], last: Mapping[int, int]) -> list[RatioExtremes]:
-        """Find the visitors with a numerator, and the largest denominator of one, of ratios."""
-        goals = ratio_goals(self.experiment, self.published.goals)
-        variants = len(self.published.variants)
-        return (
-            read_ratio_extremes(
-                self.cursor, self.experiment.id, goals, segment, variants=variants, last_days=last
-            )
-            if goals
-            else []
-        )
+        ids = {"variants": variants, "goals": counted}
+        return with_extremes(self.experiment, evidence, extremes, **ids, in_segment=bool(segment))
 
     def _funnels(self, segment: Mapping[str, str]) -> Mapping[int, FunnelEvidence]:
         """Count the visitors at each step of goals that are funnels."""

@@ -8,12 +8,12 @@ import numpy as np
 
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.largest_visitors import LargestVisitors, LargeVisitor
-from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
 from engine.design.experiment import Experiment, Goal
 from engine.measures.sums import unit_of
 from engine.stats.arrays import AnyArray
 from engine.stats.moments import Moments, PairedMoments, third_of_sums
-from pipeline.store.warehouse.value_sums import Extremes, LargeValues, RatioExtremes, ValueSums
+from pipeline.store.warehouse.value_sums import Extremes, LargeValues, ValueSums
 
 
 def values_of(
@@ -54,15 +54,16 @@ def covariates_of(experiment: Experiment, values: VisitorValues) -> dict[int, tu
     return dict.fromkeys(adjusted, experiment.statistics.covariates)
 
 
-def with_extremes(
+def with_extremes(  # noqa: PLR0913  # the rest is said by name
     experiment: Experiment,
     evidence: Evidence,
     extremes: Iterable[Extremes],
     *,
     variants: Sequence[str],
     goals: Sequence[str],
+    in_segment: bool,
 ) -> Evidence:
-    """Add the largest visitors to the evidence, and the visitors with a denominator.
+    """Add the largest visitors to the evidence, and the visitors with a denominator; in a segment of ratios.
 
     `variants` and `goals` are the counted ids by position; values have the caps of the evidence.
     """
@@ -71,7 +72,8 @@ def with_extremes(
     shape = len(rows), len(columns)
     cents, largest = np.zeros(shape, np.int64), LargestVisitors.none(*shape)
     divided = np.broadcast_to(evidence.visitors, shape).copy()
-    caps = np.full(shape[0], np.nan) if evidence.values is None else evidence.values.caps
+    values = VisitorValues.of(no_pairs(shape).x) if evidence.values is None else evidence.values
+    nonzero, denominators = values.nonzero.copy(), values.largest_orders.copy()
     for one in extremes:
         if goals[one.goal] not in rows or variants[one.variant] not in columns:
             continue
@@ -79,15 +81,17 @@ def with_extremes(
         goal = experiment.goals[row]
         if goal.unit == "cents":
             cents[row, column] = max(one.largest, 0)
+        in_units = partial(_in_units, goal=goal, cap=float(values.caps[row]))
+        by_value, by_denominator = map(in_units, one.by_value), list(map(in_units, one.by_denominator))
         if goal.divided_by is not None or goal.measure.is_per_order:
-            divided[row, column] = one.with_denominator
-        in_units = partial(_in_units, goal=goal, cap=float(caps[row]))
-        largest.put(
-            row,
-            column,
-            by_value=list(map(in_units, one.by_value)),
-            by_denominator=list(map(in_units, one.by_denominator)),
-        )
+            divided[row, column], nonzero[row, column] = one.with_denominator, one.nonzero
+            denominators[row, column] = max((each.denominator or 0.0 for each in by_denominator), default=0.0)
+        largest.put(row, column, by_value=list(by_value), by_denominator=by_denominator)
+    if evidence.values is not None:
+        known = replace(evidence.values, nonzero=nonzero, largest_orders=denominators)
+        evidence = replace(evidence, values=known)
+    if in_segment:
+        return evidence
     is_money = any(goal.unit == "cents" for goal in experiment.goals)
     return replace(
         evidence,
@@ -159,25 +163,3 @@ def _of_goal(
             triple = third_of_sums(n, (z, y, d), (dy, zd, zy), zyd) / (float(unit) ** 2 * unit_of_orders)
             found = replace(found, before_orders=pairs.divide_each(unit, unit_of_orders), triple=triple)
     return found
-
-
-def with_ratio_extremes(
-    experiment: Experiment,
-    values: VisitorValues | None,
-    extremes: Iterable[RatioExtremes],
-    *,
-    variants: Sequence[str],
-    goals: Sequence[str],
-) -> VisitorValues | None:
-    """Add the extremes of ratios; `variants` and `goals` are the counted ids by position."""
-    if values is None:
-        return None
-    rows = {goal.id: row for row, goal in enumerate(experiment.goals)}
-    columns = {variant.id: column for column, variant in enumerate(experiment.variants)}
-    nonzero, largest = values.nonzero.copy(), values.largest_orders.copy()
-    for one in extremes:
-        if goals[one.goal] in rows and variants[one.variant] in columns:
-            place = rows[goals[one.goal]], columns[variants[one.variant]]
-            unit = unit_of(experiment.goals[place[0]].divided_by) or 1
-            nonzero[place], largest[place] = one.nonzero, one.largest / unit
-    return replace(values, nonzero=nonzero, largest_orders=largest)

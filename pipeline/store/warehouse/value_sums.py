@@ -80,30 +80,20 @@ class LargeValues(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """Largest visitors of a variant on a goal, both by position, and those whose denominator is above 0.
+    """Largest visitors of a variant on a goal, both by position.
 
-    `largest` is the largest value; `by_value` have the largest ones in size, and `by_denominator` the largest
+    `nonzero` visitors have a value other than 0, and `with_denominator` a denominator above 0. `largest` is
+    the largest value; `by_value` have the largest ones in size, and `by_denominator` the largest
     denominators, in order.
     """
 
     goal: int
     variant: int
     largest: int
+    nonzero: int
     with_denominator: int
     by_value: list[LargeValues]
     by_denominator: list[LargeValues]
-
-
-class RatioExtremes(NamedTuple):
-    """Visitors of a variant with a numerator other than 0, and the largest denominator of one of them.
-
-    Goal and variant by position, the denominator as a whole number.
-    """
-
-    goal: int
-    variant: int
-    nonzero: int
-    largest: int
 
 
 class StepCount(NamedTuple):
@@ -162,6 +152,7 @@ def read_extremes(  # noqa: PLR0913  # as `read_value_sums`
     cursor: Cursor,
     experiment_id: str,
     goals: Sequence[SummedGoal],
+    segment: Mapping[str, str],
     *,
     variants: int,
     most: int,
@@ -169,8 +160,9 @@ def read_extremes(  # noqa: PLR0913  # as `read_value_sums`
 ) -> list[Extremes]:
     """Find the `most` largest visitors of goals with values, a row per goal and variant with visitors.
 
-    Goals whose values were not counted are left out, as those of results of earlier versions. Of goals with
-    one of `last_days`, by position, only visitors first exposed up to it.
+    Of visitors who have every value of `segment`; of goals with one of `last_days`, by position, only those
+    first exposed up to it. Goals whose values were not counted are left out, as those of results of earlier
+    versions.
     """
     columns = set(read_columns(cursor, experiment_id))
     counted = [goal for goal in goals if goal.column in columns]
@@ -182,7 +174,8 @@ def read_extremes(  # noqa: PLR0913  # as `read_value_sums`
     rows = cursor.execute(
         f"""
         SELECT variant, {found} FROM {result_table("visitors", experiment_id)}
-        WHERE variant < {variants:d} GROUP BY variant ORDER BY variant
+        WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}
+        GROUP BY variant ORDER BY variant
         """
     ).fetchall()
     return [
@@ -190,48 +183,13 @@ def read_extremes(  # noqa: PLR0913  # as `read_value_sums`
             goal.place,
             int(variant),
             int(largest or 0),
+            int(nonzero),
             int(divided),
             *([LargeValues(*one.values()) for one in visitors or ()] for visitors in lists),
         )
         for variant, *numbers in rows
         for place, goal in enumerate(counted)
-        for largest, divided, *lists in [numbers[4 * place : 4 * place + 4]]
-    ]
-
-
-def read_ratio_extremes(  # noqa: PLR0913  # as `read_value_sums`
-    cursor: Cursor,
-    experiment_id: str,
-    goals: Sequence[SummedGoal],
-    segment: Mapping[str, str],
-    *,
-    variants: int,
-    last_days: Mapping[int, int],
-) -> list[RatioExtremes]:
-    """Find the extremes of ratios, of visitors who have every value of `segment`.
-
-    Of goals with one of `last_days`, by position, only visitors first exposed up to it.
-    """
-    columns = set(read_columns(cursor, experiment_id))
-    counted = [goal for goal in goals if {goal.column, goal.orders_column} <= columns]
-    if not counted:
-        return []
-    found = ", ".join(
-        f"count(*) FILTER ({goal.column} <> 0 AND {known}), max({goal.orders_column}) FILTER ({known})"
-        for goal in counted
-        for known in (_are_known(goal, last_days),)
-    )
-    rows = cursor.execute(
-        f"""
-        SELECT variant, {found} FROM {result_table("visitors", experiment_id)}
-        WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}
-        GROUP BY variant ORDER BY variant
-        """
-    ).fetchall()
-    return [
-        RatioExtremes(goal.place, int(variant), int(numbers[2 * place]), int(numbers[2 * place + 1] or 0))
-        for variant, *numbers in rows
-        for place, goal in enumerate(counted)
+        for largest, nonzero, divided, *lists in [numbers[5 * place : 5 * place + 5]]
     ]
 
 
@@ -246,6 +204,7 @@ def _extremes(goal: SummedGoal, columns: Collection[str], most: int, known: str)
     past = before if before in columns else "NULL::BIGINT"
     visitor = f"struct_pack(value := {value}, denominator := {denominator}, past := {past})"
     yield f"max({value}) FILTER ({known})"
+    yield f"count(*) FILTER ({value} <> 0 AND {known})"
     yield f"count(*) FILTER ({denominator} > 0 AND {known})"
     yield f"max_by({visitor}, abs({value}), {most:d}) FILTER ({known})"
     if goal.orders_column in columns:
