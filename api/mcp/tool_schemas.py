@@ -54,8 +54,7 @@ def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
             continue
         elif key == "description" and is_nested:
             kept[key] = _FIRST_SENTENCE.match(value)[0]  # type: ignore[index]  # of any text
-        elif key == "default" and (value in (None, [], {}) or "$ref" in schema):
-            # Members of a component have defaults of their own.
+        elif key == "default" and (value in (None, [], {}) or _is_of_members(schema)):
             continue
         elif key not in _LEFT_OUT:
             kept[key] = _trimmed_value(value, is_nested=is_nested)
@@ -78,6 +77,13 @@ def outlined(schema: Schema, components: Mapping[str, Schema], depth: int = _OUT
         }
         return {**outline, "properties": members} if members else outline
     return outline
+
+
+def _is_of_members(schema: Schema) -> bool:
+    """Tell whether a default is that of a component with settings alone, which have defaults of their own."""
+    default = schema["default"]
+    is_flat = isinstance(default, Mapping) and not any(isinstance(one, Mapping) for one in default.values())
+    return "$ref" in schema and is_flat
 
 
 def _trimmed_value(value: Any, *, is_nested: bool) -> Any:  # noqa: ANN401  # JSON

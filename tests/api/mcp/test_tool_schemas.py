@@ -56,3 +56,11 @@ def test_an_answer_is_outlined_as_deep_as_asked() -> None:
     deeper = outlined(answer, COMPONENTS, 2)
     # A union is left open.
     assert deeper["properties"]["data"]["properties"] == {"leaf": {}}
+
+
+def test_a_default_of_settings_stands_with_each_of_them_alone() -> None:
+    settings = {"$ref": "#/$defs/Settings", "default": {"cuped": False, "covariates": ["pre_period"]}}
+    rules = {"$ref": "#/$defs/Rules", "default": {"root": {"operator": "and"}}}
+    assert trimmed({"properties": {"settings": settings, "rules": rules}}) == {
+        "properties": {"settings": {"$ref": "#/$defs/Settings"}, "rules": rules}
+    }
