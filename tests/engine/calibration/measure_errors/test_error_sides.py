@@ -64,8 +64,8 @@ def test_cells_are_of_every_measure_at_both_splits_and_sizes() -> None:
         else cell.shape.goal.in_experiment("goal", 0).measure.word
         for cell in CELLS
     }
-    # A funnel is judged on the share of its last step, as a conversion is.
-    assert kinds == {one.word for one in MEASURES.values()} - {"funnel"}
+    # A funnel is judged on the share of its last step, as a conversion is, and distinct values are counts.
+    assert kinds == {one.word for one in MEASURES.values()} - {"funnel", "distinct"}
     splits = {(1_000, 1_000), (1_800, 200), (10_000, 10_000), (18_000, 2_000)}
     assert {cell.arms for cell in CELLS} == splits
     assert len(CELLS) == len({cell.name for cell in CELLS}) == len(SHAPES) * len(splits)
