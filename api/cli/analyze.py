@@ -19,6 +19,7 @@ from api.cli.measured_goals import (
 )
 from api.cli.options import (
     AsJson,
+    ClusterOption,
     ConfidenceOption,
     ControlOption,
     LocationsArgument,
@@ -69,6 +70,7 @@ def analyze(
     control: ControlOption = None,
     goal: MeasuredGoalOption = None,
     visitor: VisitorOption = None,
+    cluster: ClusterOption = None,
     timestamp: TimestampOption = None,
     method: MethodOption = "frequentist",
     confidence: ConfidenceOption = 95,
@@ -97,8 +99,8 @@ def analyze(
     from pipeline.sources.locations import find_tables
     from pipeline.sources.whole_tables import read_whole
 
-    if segment and (covariate or orders or cap):
-        raise typer.BadParameter("segments take no --covariate, --orders or --cap; leave them out")
+    if segment and (covariate or orders or cap or cluster):
+        raise typer.BadParameter("segments take no --covariate, --orders, --cap or --cluster; leave them out")
     failing = recommendations(fail_on)
     goals = with_options(
         measured_goals(goal),
@@ -121,7 +123,11 @@ def analyze(
     tables = find_tables(files, query=query_of(table, sql))
     asked["sums" if sums else "df"] = read_whole(tables, times=[timestamp] if timestamp else [])
     report = analyze_frame(
-        **asked, analysis_method=method, statistics=Statistics(alternative=alternative), running=running
+        **asked,
+        cluster=cluster,
+        analysis_method=method,
+        statistics=Statistics(alternative=alternative),
+        running=running,
     )
     segments = analyze_frame_segments(**asked, segments=segment) if segment else None
     _print(report, segments, goals, as_json=as_json)

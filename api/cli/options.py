@@ -21,6 +21,10 @@ GoalOption = Annotated[
     typer.Option("--goal", help="Column of a goal: `bought` (1 or 0), or `spend:revenue` (an amount)."),
 ]
 VisitorOption = Annotated[str | None, typer.Option("--visitor", help="Column with the visitor's id.")]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option("--cluster", help="Column with what was assigned, such as an account, instead of visitors."),
+]
 TimestampOption = Annotated[str | None, typer.Option("--timestamp", help="Column with the time, in UTC.")]
 MethodOption = Annotated[
     Literal["frequentist", "bayesian"], typer.Option("--method", help="Statistical method.")

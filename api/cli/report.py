@@ -9,6 +9,7 @@ from api.cli.console import CommandError, out, print_json
 from api.cli.measured_goals import MeasuredGoalOption, measured_goals
 from api.cli.options import (
     AsJson,
+    ClusterOption,
     ConfidenceOption,
     ControlOption,
     DataDir,
@@ -37,6 +38,7 @@ def report(
     control: ControlOption = None,
     goal: MeasuredGoalOption = None,
     visitor: VisitorOption = None,
+    cluster: ClusterOption = None,
     timestamp: TimestampOption = None,
     method: MethodOption = "frequentist",
     confidence: ConfidenceOption = 95,
@@ -74,6 +76,7 @@ def report(
         read_whole(tables, times=[timestamp] if timestamp else []),
         **asked,
         visitor=visitor,
+        cluster=cluster,
         timestamp=timestamp,
         analysis_method=method,
         confidence_level=confidence,

@@ -1,11 +1,13 @@
 """Command `analyze`: the verdict of a file."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import truelift
 from api.cli.analysis.fail_on import FAILED_ON
 from tests.api.cli.conftest import Run
 
@@ -51,6 +53,23 @@ def test_sums_have_the_verdict_of_their_rows(run: Run, file: Path, tmp_path: Pat
     assert "Ship" in of_rows.out
     # The title is the name of the file.
     assert of_sums.out.splitlines()[2:] == of_rows.out.splitlines()[2:]
+
+
+def test_a_test_that_assigned_clusters_has_the_report_of_the_frame(
+    run: Run, file: Path, tmp_path: Path
+) -> None:
+    n = pl.int_range(pl.len())
+    shops = pl.read_csv(file).with_columns(shop=pl.concat_str("page", n % 40))
+    shops.write_csv(tmp_path / "shops.csv")
+    asked = ["--variant", "page", "--control", "A", "--goal", "bought", "--cluster", "shop"]
+    ran = run("analyze", tmp_path / "shops.csv", *asked, "--json")
+    report = truelift.analyze(shops, control="A", goals=["bought"], variant="page", cluster="shop")
+    assert json.loads(ran.out)["goals"] == json.loads(json.dumps(report.to_dict()["goals"]))
+    assert report.goals[0].variants[0].clusters == 40
+    page = tmp_path / "report.json"
+    run("report", tmp_path / "shops.csv", *asked, "--format", "json", "--out", page)
+    found = json.loads(page.read_text())["goals"][0]["variants"][0]
+    assert found["clusters"] == 40
 
 
 def test_verdict_is_printed_and_nothing_is_stored(run: Run, file: Path) -> None:
@@ -138,6 +157,7 @@ def test_a_table_with_lost_rows_gets_no_advice_about_pages(run: Run, tmp_path: P
         (("--guardrail", "spend=little"), "is not a margin in percent"),
         (("--segment", "planet"), "planet"),
         (("--segment", "country", "--cap", "spend=99"), "segments take no --covariate"),
+        (("--segment", "country", "--cluster", "shop"), "segments take no --covariate"),
         (("--fail-on", "fix_data,loser"), "'loser' is no recommendation"),
         (("--fail-on", ""), "is no recommendation"),
         (("--orders", "spend=order"), "did you mean 'orders'"),
