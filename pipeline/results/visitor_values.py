@@ -74,16 +74,19 @@ def with_extremes(  # noqa: PLR0913  # the rest is said by name
     divided = np.broadcast_to(evidence.visitors, shape).copy()
     values = VisitorValues.of(no_pairs(shape).x) if evidence.values is None else evidence.values
     nonzero, denominators = values.nonzero.copy(), values.largest_orders.copy()
+    # Once a goal: there are as many extremes of each as variants, and ten visitors in each of those.
+    is_money = [goal.unit == "cents" for goal in experiment.goals]
+    is_ratio = [goal.divided_by is not None or goal.measure.is_per_order for goal in experiment.goals]
+    units = [(unit_of(goal.summed) or 1, unit_of(goal.divided_by) or 1) for goal in experiment.goals]
     for one in extremes:
         if goals[one.goal] not in rows or variants[one.variant] not in columns:
             continue
         row, column = rows[goals[one.goal]], columns[variants[one.variant]]
-        goal = experiment.goals[row]
-        if goal.unit == "cents":
+        if is_money[row]:
             cents[row, column] = max(one.largest, 0)
-        in_units = partial(_in_units, goal=goal, cap=float(values.caps[row]))
+        in_units = partial(_in_units, units=units[row], cap=float(values.caps[row]))
         by_value, by_denominator = map(in_units, one.by_value), list(map(in_units, one.by_denominator))
-        if goal.divided_by is not None or goal.measure.is_per_order:
+        if is_ratio[row]:
             divided[row, column], nonzero[row, column] = one.with_denominator, one.nonzero
             denominators[row, column] = max((each.denominator or 0.0 for each in by_denominator), default=0.0)
         largest.put(row, column, by_value=list(by_value), by_denominator=by_denominator)
@@ -92,18 +95,17 @@ def with_extremes(  # noqa: PLR0913  # the rest is said by name
         evidence = replace(evidence, values=known)
     if in_segment:
         return evidence
-    is_money = any(goal.unit == "cents" for goal in experiment.goals)
     return replace(
         evidence,
-        largest_cents=cents if is_money else None,
+        largest_cents=cents if any(is_money) else None,
         largest=largest,
         with_denominator=divided,
     )
 
 
-def _in_units(one: LargeValues, *, goal: Goal, cap: float) -> LargeVisitor:
-    """Convert the whole numbers of a visitor to the units of the goal, with its cap."""
-    unit, unit_of_orders = unit_of(goal.summed) or 1, unit_of(goal.divided_by) or 1
+def _in_units(one: LargeValues, *, units: tuple[int, int], cap: float) -> LargeVisitor:
+    """Convert the whole numbers of a visitor to the `units` of the goal and of its orders, with its cap."""
+    unit, unit_of_orders = units
     most = np.inf if np.isnan(cap) else cap
     return LargeVisitor(
         value=min(one.value / unit, most),
