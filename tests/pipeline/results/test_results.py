@@ -191,11 +191,11 @@ def test_read_that_would_wait_too_long_says_how_old_its_answer_is(tmp_path: Path
 
 def test_readers_who_wait_share_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[threading.Thread] = []
-    waiting: list[Future[object]] = []
+    waiting: dict[threading.Thread, Future[object]] = {}
     result = Future.result
 
-    def counted_result(run: Future[object], timeout: float | None = None) -> object:
-        waiting.append(run)
+    def noted_result(run: Future[object], timeout: float | None = None) -> object:
+        waiting[threading.current_thread()] = run
         return result(run, timeout)
 
     def clock() -> datetime:
@@ -207,15 +207,16 @@ def test_readers_who_wait_share_one_run(tmp_path: Path, monkeypatch: pytest.Monk
         experiment = store.add_experiment(project)
         store.write(project, an_exposure(experiment))
         readers = [threading.Thread(target=store.observe, args=(experiment, project)) for _ in range(8)]
-        monkeypatch.setattr(Future, "result", counted_result)
+        monkeypatch.setattr(Future, "result", noted_result)
         with store.rollup.pause():
             for reader in readers:
                 reader.start()
-            wait_until(lambda: len(waiting) == len(readers))
+            wait_until(lambda: waiting.keys() >= set(readers) and len({waiting[one] for one in readers}) == 1)
+            run = waiting[readers[0]]
+            assert not run.done()
         for reader in readers:
             reader.join()
-    # The run itself waits for the readers of its files.
-    assert len({run for run in waiting if isinstance(result(run), Outcome)}) == 1
+    assert isinstance(result(run), Outcome)
     # Each reader looks at the clock once, to find that something is due.
     assert [looks.count(reader) for reader in readers] == [1] * len(readers)
 
