@@ -174,14 +174,14 @@ def test_a_a_tests_of_clusters_err_rarely_and_of_their_visitors_in_half(clusters
     assert 40 < ignored < 65
 
 
-@pytest.mark.long(seconds=60)
+@pytest.mark.long(seconds=6)
 @pytest.mark.parametrize("clusters", [10, 20, 50])
 def test_a_a_tests_of_clusters_err_in_3_5_percent_of_many_runs_at_most(clusters: int) -> None:
     better, worse, _ = error_rates(clusters, 20_000, seed=clusters)
     assert max(better, worse) <= 3.5
 
 
-@pytest.mark.long(seconds=60)
+@pytest.mark.long(seconds=40)
 def test_reports_of_a_a_tests_call_a_winner_or_loser_in_3_5_percent_at_most() -> None:
     statuses = [of_variant(judged(accounts(40, seed))).status for seed in range(1_500)]
     assert max(statuses.count("winner"), statuses.count("loser")) <= (3.5 + 0.8) / 100 * len(statuses)

@@ -126,7 +126,7 @@ def test_a_bayesian_report_has_the_chance_to_beat() -> None:
     assert found.chance_to_beat > 0.99
 
 
-@pytest.mark.long(seconds=60)
+@pytest.mark.long(seconds=6)
 @pytest.mark.parametrize(
     "draw",
     [

@@ -141,7 +141,7 @@ def test_an_a_a_test_errs_on_either_side_in_3_5_percent_at_most(
     assert max(errors(draw, factor, n, m, runs=runs)) <= 0.035 + 2 * np.sqrt(0.035 * 0.965 / runs)
 
 
-@pytest.mark.long(seconds=60)
+@pytest.mark.long(seconds=4)
 @pytest.mark.parametrize(
     ("draw", "factor", "n", "m"),
     [*AT_NINE_TO_ONE, (returned_money, 0.03, 18_000, 2_000), (money_per_order, 1.0, 18_000, 2_000)],
