@@ -225,8 +225,8 @@ def _late_outcomes(experiment: Experiment) -> Iterator[Problem]:
     if experiment.statistics.planned_sample is not None:
         return
     for index, goal in enumerate(experiment.goals):
-        days, is_guardrail = goal.known_after, goal.config.get("guardrail_margin_percent") is not None
-        if days is None or days <= LONGEST_WAIT or not (goal.is_primary or is_guardrail):
+        days = goal.known_after
+        if days is None or days <= LONGEST_WAIT or not (goal.is_primary or goal.is_guardrail):
             continue
         keys = ("window", "to_day", "from_day")
         key = next((key for key in keys if goal.config.get(key) is not None), "measure")

@@ -109,6 +109,12 @@ class Goal:
         return self.measure.unit
 
     @property
+    def is_guardrail(self) -> bool:
+        """Whether the goal may lose no more than a margin, of either kind."""
+        margins = ("guardrail_margin_percent", "guardrail_margin_absolute")
+        return any(self.config.get(key) is not None for key in margins)
+
+    @property
     def known_after(self) -> int | None:
         """The days from the first exposure after which an outcome is known; None where it is at once."""
         return self.measure.known_after(self.tracking)

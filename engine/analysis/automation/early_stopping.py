@@ -50,5 +50,5 @@ def open_outcomes(experiment: Experiment, evidence: Evidence) -> int:
 
 def _days_of_decision(plan: AnalysisPlan) -> IntArray:
     """Return the days after which outcomes are known, by goal; 0 of goals that no stop rests on."""
-    rests_on = (np.arange(len(plan.known_after)) == plan.primary) | ~np.isnan(plan.margins)
+    rests_on = (np.arange(len(plan.known_after)) == plan.primary) | plan.is_guardrail
     return np.where(rests_on, plan.known_after, 0)

@@ -52,7 +52,7 @@ def _visitors(
     return required_sample.non_inferiority_visitors(
         variance=variance,
         lost=np.where(is_relative, plan.margins * mean, plan.absolute_margins),
-        kept=np.where(is_relative, 1.0 - plan.wanted[:, 0] * plan.margins, 1.0),
+        kept=plan.allowed_by_margin[0][:, 0],
         shares=shares,
         drift=drift,
     )

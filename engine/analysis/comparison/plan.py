@@ -72,14 +72,10 @@ class AnalysisPlan:
 
         Goals by 1; NaN for other goals.
         """
-        wanted, relative, absolute = (
-            self.wanted,
-            self.margins[:, None],
-            self.absolute_margins[:, None],
-        )
+        relative, absolute = self.margins[:, None], self.absolute_margins[:, None]
         is_relative = np.isnan(absolute)
-        kept = 1.0 - np.where(is_relative, wanted * relative, 0.0)
-        return kept, np.where(is_relative, 0.0, -wanted * absolute)
+        kept = 1.0 - np.where(is_relative, self.wanted * relative, 0.0)
+        return kept, np.where(is_relative, 0.0, -self.wanted * absolute)
 
     @property
     def is_guardrail(self) -> BoolArray:

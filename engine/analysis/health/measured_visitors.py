@@ -95,7 +95,7 @@ class _Measured:
             always = confidence_sequence_boundary.log_p_value(z, fraction, SAMPLE_RATIO_ALARM)
             log_p, log_p_always_valid = log_p_normal(z) + comparisons, always + comparisons
         is_primary = np.arange(shape[0]) == (-1 if plan.primary is None else plan.primary)
-        stops = (is_primary | ~np.isnan(plan.margins)) & ~is_ratio
+        stops = (is_primary | plan.is_guardrail) & ~is_ratio
         return cls(
             counts=counts.sum(axis=0),
             visitors=evidence.visitors,

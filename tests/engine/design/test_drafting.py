@@ -351,9 +351,11 @@ def test_outcomes_after_the_last_day_of_the_plan_need_a_planned_sample(config: A
     assert found[0] == f"goals[0].config.{key}"
     assert "after 43 days" in found[1]
     assert "statistics.planned_sample" in found[1]
-    margin = {"guardrail_margin_percent": 5}
-    guardrail = {**late, "config": {"event_name": "visit", **config, **margin}}
-    assert set(problems_of({**fields, "goals": [GOAL, guardrail]})) == {f"goals[1].config.{key}"}
+    margins: list[dict[str, Any]] = [{"guardrail_margin_percent": 5}, {"guardrail_margin_absolute": 1}]
+    guardrails = [{**late, "config": {"event_name": "visit", **config, **margin}} for margin in margins]
+    assert [set(problems_of({**fields, "goals": [GOAL, guardrail]})) for guardrail in guardrails] == [
+        {f"goals[1].config.{key}"}
+    ] * 2
     # A secondary goal decides nothing, and a given sample has no last day.
     assert draft({**fields, "goals": [GOAL, late]}).goals[1].known_after == 43
     planned = draft({**fields, "statistics": {"planned_sample": 10_000}})

@@ -1,6 +1,7 @@
 """Goals that are measured of some visitors: of as many of each variant, or not."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -65,6 +66,8 @@ def test_the_share_measured_is_held_against_chance(known: tuple[int, int], statu
 def test_the_alarm_is_for_goals_that_decide() -> None:
     evidence = measured((6_000, 5_000), goal=SECONDARY)
     assert status_of(evidence, GUARDRAIL) == "alarm"
+    absolute = {"event_name": "time", "measure": "value", "guardrail_margin_absolute": 5}
+    assert status_of(evidence, replace(GUARDRAIL, config=absolute)) == "alarm"
     assert status_of(evidence, SECONDARY) == "warning"
 
 
