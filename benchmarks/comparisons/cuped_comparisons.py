@@ -32,7 +32,8 @@ from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist import two_sample
 from engine.stats.frequentist.two_sample import Comparison
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 WHAT = "means with a covariate: p, lift interval"
 GOAL_OF_TEA_TASTING = 1000

@@ -10,7 +10,8 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.calibration.method import FAMILY, Method, MethodOutcome, outcome_of_means, outcome_of_ratios
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import FloatArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 SimulatedMeasure = Literal["count", "value", "ratio"]
 

@@ -12,7 +12,8 @@ from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.frequentist.two_sample import Comparison, compare_means
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from engine.stats.skewness import PooledCumulants
 
 FAMILY = (100 - LEVEL) / 100

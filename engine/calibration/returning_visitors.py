@@ -15,7 +15,8 @@ from engine.calibration.method import (
 )
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 # Deviations on the log scale: of order frequency and of spend between visitors, and of orders of a visitor.
 _FREQUENCY, _SPEND, _SIZE = 0.8, 0.5, 0.5

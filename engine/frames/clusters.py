@@ -14,7 +14,8 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Quantile
 from engine.frames.rows import Columns
 from engine.stats.arrays import FloatArray
-from engine.stats.moments import Moments, PairedMoments, triple_moment
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments, triple_moment
 
 
 class Kept(NamedTuple):

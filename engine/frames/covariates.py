@@ -9,7 +9,7 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import FloatArray
 from engine.stats.covariates import CovariateMoments, index_slopes
-from engine.stats.moments import PairedMoments
+from engine.stats.paired_moments import PairedMoments
 
 # Categories with the most visitors that have a column of their own; the others share one.
 _MOST_CATEGORIES = 50

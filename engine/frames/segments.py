@@ -43,7 +43,8 @@ from engine.frames.visitors import by_visitor, of_one_variant, with_codes
 from engine.stats.arrays import AnyArray, BoolArray, IntArray
 from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from engine.vocabulary import TrafficStrategy
 
 __all__ = ["analyze_frame_segments"]

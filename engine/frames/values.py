@@ -11,7 +11,8 @@ from engine.frames.covariates import design_matrix, index_by_visitor
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Ratio, Revenue
 from engine.stats.arrays import FloatArray
-from engine.stats.moments import Moments, PairedMoments, triple_moment
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments, triple_moment
 from engine.stats.winsorizing import cap_of
 
 

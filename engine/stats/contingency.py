@@ -11,7 +11,8 @@ import scipy
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 @dataclass(frozen=True, slots=True)

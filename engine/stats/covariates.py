@@ -8,7 +8,8 @@ import numpy as np
 
 from engine.stats.arrays import FloatArray
 from engine.stats.delta_method import linearize
-from engine.stats.moments import Moments, PairedMoments, are_constant
+from engine.stats.moments import Moments, are_constant
+from engine.stats.paired_moments import PairedMoments
 
 # Directions with less of the covariates' variance than this share of the largest are repetitions of others.
 _NEGLIGIBLE = 1e-10

@@ -10,7 +10,8 @@ from engine.stats.contingency import Tables
 from engine.stats.delta_method import RatioMoments
 from engine.stats.frequentist.two_sample import log_p_shares
 from engine.stats.log_p_values import log_p_normal
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.stats.arrays import BoolArray, FloatArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 # Residuals below this share of what they are left of are rounding.
 _ROUNDING = 1e-13

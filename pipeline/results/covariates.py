@@ -13,7 +13,8 @@ from engine.frames.covariates import common_categories
 from engine.measures.sums import unit_of
 from engine.stats.arrays import FloatArray
 from engine.stats.covariates import CovariateMoments, index_slopes
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from pipeline.rollup.goals.summed_goals import attributes_of
 from pipeline.store.warehouse.category_sums import (
     PRODUCTS,

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from pipeline.store.warehouse.cubes import CUBE_BASE
 
 ObjectArray = npt.NDArray[np.object_]

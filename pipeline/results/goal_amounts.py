@@ -9,7 +9,8 @@ from engine.analysis.evidence.visitor_values import no_pairs
 from engine.design.experiment import Experiment
 from engine.measures.sums import AMOUNT, DENOMINATOR, MINUS, PLUS, Sum, unit_of
 from engine.stats.arrays import AnyArray, FloatArray, IntArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from pipeline.results.exact_sums import COHORT, Place, paired_moments
 
 

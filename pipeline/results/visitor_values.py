@@ -12,7 +12,8 @@ from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
 from engine.design.experiment import Experiment, Goal
 from engine.measures.sums import unit_of
 from engine.stats.arrays import AnyArray
-from engine.stats.moments import Moments, PairedMoments, third_of_sums
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments, third_of_sums
 from pipeline.store.warehouse.value_sums import Extremes, LargeValues, ValueSums
 
 

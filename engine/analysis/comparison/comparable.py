@@ -7,7 +7,7 @@ import numpy as np
 from engine.analysis.comparison.metrics import Metrics
 from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
-from engine.stats.moments import PairedMoments
+from engine.stats.paired_moments import PairedMoments
 
 # With more of the denominators in one visitor, A/A tests of heavy ones err too often.
 LARGEST_SHARE: Final = 0.2

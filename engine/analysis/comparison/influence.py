@@ -18,7 +18,8 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
 from engine.stats.contingency import moments_without, pairs_without, triple_without
 from engine.stats.log_p_values import signed_z
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 # Places of visitors that are left out at once: each alone, the two with the largest values, and the two with
 # the largest denominators, as one of two large visitors hides what the other does.

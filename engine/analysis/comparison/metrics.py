@@ -16,7 +16,8 @@ from engine.stats.delta_method import (
     linearize_with_covariate,
 )
 from engine.stats.frequentist.fisher_exact import SMALL_CELL
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 @dataclass(frozen=True, slots=True)

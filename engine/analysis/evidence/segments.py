@@ -13,7 +13,8 @@ from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, IntArray
 from engine.stats.contingency import moments_without, pairs_without
 from engine.stats.delta_method import with_ratios
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 class Segment(NamedTuple):

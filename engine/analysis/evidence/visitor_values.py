@@ -7,7 +7,8 @@ import numpy as np
 
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, FloatArray, IntArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 def _no_index() -> FloatArray:

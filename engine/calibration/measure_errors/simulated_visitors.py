@@ -10,7 +10,8 @@ import numpy.typing as npt
 from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
 from engine.calibration.returning_visitors import draw_returning, lognormal, triple_moments
 from engine.stats.arrays import AnyArray, ArrayRecord, FloatArray, IntArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 Shape = tuple[int, int]
 

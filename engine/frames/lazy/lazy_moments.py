@@ -10,7 +10,7 @@ import polars as pl
 
 from engine.frames.lazy.engine_queries import Table, by_case, fetch, flag
 from engine.stats.arrays import FloatArray
-from engine.stats.moments import PairedMoments
+from engine.stats.paired_moments import PairedMoments
 
 # Sums of deviations of x and y, and of products of two and three of them.
 _SUMS: Final = ("x", "y", "xx", "yy", "xy", "yyy", "xxx", "xxy", "xyy")

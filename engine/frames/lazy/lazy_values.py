@@ -13,7 +13,8 @@ from engine.frames.kinds import Revenue
 from engine.frames.lazy.engine_queries import Table, fetch
 from engine.frames.lazy.lazy_moments import Pair, Triple, moments_by_arm, triples_by_arm
 from engine.stats.arrays import FloatArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,8 @@ from engine.frames.sums.sum_days import SumDays
 from engine.frames.sums.sum_goals import SumGoal
 from engine.local_days import from_epoch_days
 from engine.stats.arrays import AnyArray, IntArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 _Merged = TypeVar("_Merged", Moments, PairedMoments)
 

@@ -12,7 +12,8 @@ from engine.frames.kinds import Ratio, Revenue
 from engine.frames.sums.sum_columns import VISITORS, conversions_of, counts, known_of
 from engine.frames.sums.sum_moments import SummedValue, pairs_of
 from engine.stats.arrays import IntArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

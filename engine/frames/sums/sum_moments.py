@@ -11,7 +11,8 @@ import polars as pl
 from engine.errors import InvalidEvidenceError
 from engine.frames.sums.sum_columns import numbers
 from engine.stats.arrays import AnyArray, FloatArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 # A sum of squares in doubles may fall short of the smallest that is possible by this share of it.
 _ROUNDING: Final = Fraction(1, 10**12)

@@ -18,7 +18,8 @@ from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.delta_method import residual_moments
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import Comparison, compare_means, welch_df
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from engine.stats.roots import falling_root
 from engine.stats.skewness import PooledCumulants, remove_skewness
 

@@ -27,7 +27,8 @@ from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.quantiles import ValueCounts
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from engine.stats.sequential.sample_ratio import SplitCheck
 
 RUNS = 500

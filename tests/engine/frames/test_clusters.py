@@ -19,7 +19,7 @@ from engine.frames.kinds import Converted, Count, Funnel, Mean, Quantile, Ratio,
 from engine.stats.contingency import Tables
 from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.frequentist.two_sample import log_p_shares
-from engine.stats.moments import PairedMoments
+from engine.stats.paired_moments import PairedMoments
 
 
 def accounts(clusters: int, seed: int, *, lift: float = 0.0, weight: float = 0.5) -> pl.DataFrame:

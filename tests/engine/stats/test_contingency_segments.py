@@ -11,7 +11,8 @@ from engine.stats.contingency import (
     relative_effects,
 )
 from engine.stats.estimates import Estimate
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 def test_log_odds_ratio_is_statsmodels_with_a_half_in_each_cell() -> None:

@@ -9,7 +9,8 @@ from engine.stats.cuped import adjust, adjust_ratios, log_p_before
 from engine.stats.delta_method import RatioMoments, linearize_with_covariate
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
-from engine.stats.moments import Moments, PairedMoments, triple_moment
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments, triple_moment
 from engine.stats.skewness import PooledCumulants
 from tests.public_data import EmailChallenge
 

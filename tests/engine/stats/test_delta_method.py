@@ -11,7 +11,8 @@ from engine.stats.delta_method import (
 )
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 def shop(shape: tuple[int, ...], seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:

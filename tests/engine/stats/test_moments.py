@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from engine.errors import InvalidEvidenceError
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 MONEY = st.floats(-1e6, 1e6, width=64)
 SAMPLES = arrays(np.float64, st.integers(0, 30), elements=MONEY)

@@ -1,7 +1,7 @@
 import numpy as np
 import polars as pl
 
-from engine.stats.moments import PairedMoments
+from engine.stats.paired_moments import PairedMoments
 from pipeline.results.exact_sums import paired_moments, whole_numbers
 from pipeline.store.warehouse.cubes import cube_parts
 

@@ -19,7 +19,7 @@ from engine.frames.analyze import analyze_frame
 from engine.frames.counts import count
 from engine.frames.kinds import Revenue
 from engine.frames.rows import Columns, read_rows
-from engine.stats.moments import PairedMoments, triple_moment
+from engine.stats.paired_moments import PairedMoments, triple_moment
 from pipeline.store.event_columns import EventRow
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure

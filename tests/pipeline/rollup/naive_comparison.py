@@ -10,7 +10,8 @@ import numpy as np
 from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
 from tests.pipeline.rollup.naive_counting import Person, Tally, local_date, tally

@@ -15,7 +15,7 @@ from engine.analysis.comparison.comparable import (
     most_of_one,
 )
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.stats.moments import PairedMoments
+from engine.stats.paired_moments import PairedMoments
 from tests.observations import observed
 
 VALUES = st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 1_000)), min_size=1, max_size=30)

@@ -14,7 +14,8 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.errors import InvalidEvidenceError
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.examples import examples
 from tests.observations import observed

@@ -10,7 +10,8 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means, log_p_shares
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 
 def conversions(sizes: list[int], repeats: int, rate: float, seed: int) -> VisitorValues:

@@ -11,7 +11,8 @@ from engine.stats.frequentist.equivalence import relative_z, remaining_lifts
 from engine.stats.frequentist.mean_intervals import mean_difference_interval
 from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.frequentist.two_sample import compare_means
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 from engine.stats.skewness import PooledCumulants
 
 SIZES = (900, 300, 100)

@@ -17,7 +17,8 @@ from engine.frames.kinds import Count, Ratio, Revenue
 from engine.frames.observations import observe
 from engine.frames.rows import Columns
 from engine.stats.arrays import FloatArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 # Ibis 12 calls DuckDB 2 by an older name.
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")

@@ -13,7 +13,8 @@ from engine.stats.delta_method import linearize
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.frequentist.two_sample import compare_means
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 Rows = tuple[FloatArray, FloatArray]
 Draw = Callable[[np.random.Generator, tuple[int, int], float], Rows]
