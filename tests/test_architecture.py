@@ -69,6 +69,7 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "engine/analysis/comparison/pooled_visitors.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "engine/design/planning/plan_days.py": "tests/engine/design/planning/test_required_sample.py",
     "engine/analysis/results/answer_fields.py": "tests/api/schemas/test_record_answers.py",
     "engine/analysis/evidence/totals.py": "tests/pipeline/results/test_known_outcomes.py",

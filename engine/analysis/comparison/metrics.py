@@ -1,12 +1,12 @@
 """Metrics of goals: moments per visitor, with CUPED and caps applied."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.cuped import adjust, adjust_ratios
 from engine.stats.delta_method import (
@@ -48,16 +48,8 @@ def measure(plan: AnalysisPlan, evidence: Evidence) -> Metrics:
     if evidence.values is not None and plan.in_clusters:
         return plain_metrics(evidence.values)
     shares = Moments.of_shares(evidence.conversions, evidence.trials)
-    means = evidence.revenue if evidence.values is None else metric_moments(evidence.values)
-    goals, shape = len(plan.is_mean), evidence.conversions.shape
-    ratios = no_pairs(shape) if evidence.values is None else evidence.values.orders
-    return Metrics(
-        moments=Moments.where(plan.is_mean[:, None], means, shares),
-        is_adjusted=np.zeros(goals, bool),
-        reduction=np.zeros(goals),
-        ratios=ratios,
-        is_skewness_known=ratios.are_thirds_known,
-    )
+    plain = plain_metrics(VisitorValues.of(evidence.revenue) if evidence.values is None else evidence.values)
+    return replace(plain, moments=Moments.where(plan.is_mean[:, None], plain.moments, shares))
 
 
 def plain_metrics(values: VisitorValues) -> Metrics:

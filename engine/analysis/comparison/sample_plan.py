@@ -7,29 +7,20 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
-import scipy
 
-from engine.analysis.comparison.comparable import deciding_visitors
-from engine.analysis.comparison.enough_data import MIN_CLUSTERS, conversions_needed
 from engine.analysis.comparison.guardrail_sample import guardrail_power, guardrail_sample, power_of_each
 from engine.analysis.comparison.metrics import Metrics
 from engine.analysis.comparison.plan import AnalysisPlan
+from engine.analysis.comparison.pooled_visitors import PooledVisitors, always_valid_drift, visitors_at
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, outcomes_since, plan_look
 from engine.design.planning import required_sample
-from engine.design.planning.always_valid_plan import PLAN_DAYS, drift_at_pace, drift_by_day
 from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
 from engine.design.planning.required_sample import POWER
-from engine.design.planning.stopping import Stopping
 from engine.stats.arrays import BoolArray, FloatArray
-from engine.vocabulary import SequentialMethod
 
-# Daily looks that the power of a group-sequential test is computed for, and the usual plan day of others.
-_LOOKS: Final = 28
 # By so much may the power of a plan, which is estimated again at every look, be below what it plans for.
 _ROUNDING: Final = 0.005
-# So many visitors stand for the shares of the traffic.
-_VISITORS_OF_SHARES: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +129,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
 
     A plan that was reached stays as it was recorded.
     """
-    pooled = _Pooled.of(plan, evidence, metrics)
+    pooled = PooledVisitors.of(plan, evidence, metrics)
     recorded, row = plan_look(tuple(looks)), plan.primary
     collected, visitors = evidence.known_outcomes(row), int(evidence.assigned.sum())
     known_after = 0 if row is None else int(plan.known_after[row])
@@ -146,7 +137,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
         days_known = 0.0 if running_days is None else running_days - known_after
         per_day = collected / days_known if days_known > 0 else np.nan
         drift, planned = (
-            _always_valid_drift(plan, pooled, per_day, power) for power in (POWER, power_of_each(plan))
+            always_valid_drift(plan, pooled, per_day, power) for power in (POWER, power_of_each(plan))
         )
         pooled = replace(pooled, drift=drift, planned_drift=planned)
     required, source = _required(plan, pooled, collected, is_finished=is_finished)
@@ -198,128 +189,18 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     )
 
 
-def drift_for(
-    method: SequentialMethod, alpha: float, *, plan_day: float = _LOOKS, power: float = POWER
-) -> float:
-    """Compute the mean z at the plan that gives the power to one comparison at the two-sided `alpha`.
-
-    `plan_day` is that of an always-valid test, whose power depends on it.
-    """
-    if method == "none":
-        return float(-scipy.special.ndtri(alpha / 2.0) + scipy.special.ndtri(power))
-    if method == "always_valid":
-        return float(drift_by_day(plan_day, alpha, power))
-    return Stopping(method, _LOOKS).drift(power, alpha)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pooled:
-    """Mean and variance of each goal's metric over all visitors, and what a plan needs beside them.
-
-    `drift` is the mean z at the plan that gives 80% power, and `planned_drift` that which the sample is
-    planned for: more where the primary goal shares its power with guardrails.
-    """
-
-    mean: FloatArray
-    variance: FloatArray
-    conversion_rate: FloatArray
-    shares: FloatArray
-    drift: float
-    planned_drift: float
-
-    @classmethod
-    def of(cls, plan: AnalysisPlan, evidence: Evidence, metrics: Metrics) -> "_Pooled":
-        together = metrics.moments.sum_over(-1)
-        order = [] if plan.control is None else [plan.control, *plan.challengers.tolist()]
-        return cls(
-            mean=together.mean,
-            variance=together.variance,
-            conversion_rate=deciding_visitors(evidence).sum(axis=-1)
-            / np.maximum(evidence.known_units.sum(axis=-1), 1),
-            shares=plan.shares[order],
-            drift=drift_for(plan.statistics.sequential, plan.two_sided_alpha),
-            planned_drift=drift_for(
-                plan.statistics.sequential, plan.two_sided_alpha, power=power_of_each(plan)
-            ),
-        )
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a pair of variants with traffic to plan for."""
-        return bool(len(self.shares) > 1 and self.shares[0] > 0 and (self.shares[1:] > 0).any())
-
-    def detectable(self, visitors: float) -> FloatArray:
-        """Compute each goal's detectable effect; NaN where there is none."""
-        if not self.is_known:
-            return np.full(self.mean.shape, np.nan)
-        return required_sample.detectable_effect(
-            mean=self.mean, variance=self.variance, visitors=visitors, shares=self.shares, drift=self.drift
-        )
-
-    def detectable_loss(self, visitors: float) -> FloatArray:
-        """Compute the difference of each goal's means that is detected, in its unit; NaN where unknown."""
-        if not self.is_known:
-            return np.full(self.mean.shape, np.nan)
-        return self.drift * required_sample.standard_error(self.variance, visitors, self.shares)
-
-
 def _required(
-    plan: AnalysisPlan, pooled: _Pooled, collected: int, *, is_finished: bool
+    plan: AnalysisPlan, pooled: PooledVisitors, collected: int, *, is_finished: bool
 ) -> tuple[int | None, PlanSource]:
     if is_finished:
         return collected, "finished"
     if plan.statistics.planned_sample is not None:
         return plan.statistics.planned_sample, "given"
     visitors = np.maximum(
-        _visitors_at(plan, pooled, pooled.planned_drift),
+        visitors_at(plan, pooled, pooled.planned_drift),
         guardrail_sample(plan, pooled.mean, pooled.variance, pooled.shares),
     )
     return (int(visitors) if np.isfinite(visitors) else None), "blinded"
-
-
-def _visitors_at(plan: AnalysisPlan, pooled: _Pooled, drift: FloatArray | float) -> FloatArray:
-    """Compute the visitors that the primary goal requires at each mean z; NaN without any that are enough."""
-    row = plan.primary
-    if row is None or not pooled.is_known:
-        return np.full(np.shape(drift), np.nan)
-    return required_sample.required_visitors(
-        mean=pooled.mean[row],
-        variance=pooled.variance[row],
-        conversion_rate=pooled.conversion_rate[row],
-        minimum_effect=plan.minimum_effects[row],
-        shares=pooled.shares,
-        drift=drift,
-        least_conversions=least_conversions(
-            plan.shares,
-            plan.control or 0,
-            by_mean=bool(plan.is_mean[row]) or plan.have_weights_changed,
-            is_bayesian=plan.is_bayesian,
-            in_clusters=plan.in_clusters,
-        ),
-        least_per_variant=MIN_CLUSTERS if plan.in_clusters else required_sample.LEAST_CONVERSIONS,
-    )
-
-
-def _always_valid_drift(plan: AnalysisPlan, pooled: _Pooled, per_day: float, power: float) -> float:
-    """Return the mean z that an always-valid test plans for, by the day on which its plan is reached."""
-    alpha, given = plan.two_sided_alpha, plan.statistics.planned_sample
-    if given is None:
-        required = _visitors_at(plan, pooled, drift_by_day(PLAN_DAYS, alpha, power))
-    else:
-        required = np.full(PLAN_DAYS.shape, float(given))
-    return float(drift_at_pace(required, per_day, alpha, power))
-
-
-def least_conversions(
-    shares: FloatArray, control: int, *, by_mean: bool, is_bayesian: bool, in_clusters: bool = False
-) -> float:
-    """Compute the conversions of all variants with which every comparison has enough data, by the shares."""
-    counts = np.round(shares * _VISITORS_OF_SHARES).astype(np.int64)
-    needed = conversions_needed(
-        counts, np.array([by_mean]), control, is_bayesian=is_bayesian, in_clusters=in_clusters
-    )[0]
-    compared = (shares > 0) & (np.arange(len(shares)) != control)
-    return float((needed / (shares + shares[control]))[compared].max(initial=0.0))
 
 
 def _minimum_effect(plan: AnalysisPlan) -> float:
@@ -329,7 +210,7 @@ def _minimum_effect(plan: AnalysisPlan) -> float:
 
 
 def _equivalence_margins(
-    plan: AnalysisPlan, pooled: _Pooled, recorded: RecordedLook | None, goal_ids: Sequence[str]
+    plan: AnalysisPlan, pooled: PooledVisitors, recorded: RecordedLook | None, goal_ids: Sequence[str]
 ) -> FloatArray:
     """Take each goal's minimum effect; with a given sample what it detects, where that is smaller.
 

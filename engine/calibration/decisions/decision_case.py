@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engine.analysis.comparison.sample_plan import drift_for, least_conversions
+from engine.analysis.comparison.pooled_visitors import drift_for, least_conversions
 from engine.analysis.comparison.significance_level import effective_alpha
 from engine.calibration.trials import LEVEL, OrderShape, order_variance
 from engine.design.planning.plan_days import LAST_DAY
