@@ -100,7 +100,7 @@ def influence_of(data: AnalysisData) -> Influence | None:
     changed, since their periods are not known.
     """
     largest, control = data.evidence.largest, data.plan.control
-    rows = np.flatnonzero(data.plan.is_mean)
+    rows = rows_of_means(data.plan, data.evidence)
     if largest is None or control is None or data.by_epoch is not None or not rows.size:
         return None
     everyone = _values(data.evidence)[rows]
@@ -112,6 +112,11 @@ def influence_of(data: AnalysisData) -> Influence | None:
     pairs = pair_with_control(control, metrics, None)
     cells = _Cells.of(data, pairs, rows, len(stacked.caps) // len(rows))
     return cells.influence(data, largest)
+
+
+def rows_of_means(plan: AnalysisPlan, evidence: Evidence) -> IntArray:
+    """Return the rows of goals that one visitor could make: no shares, and no quantiles of all values."""
+    return np.setdiff1d(np.flatnonzero(plan.is_mean), list(evidence.quantiles))
 
 
 def describe(evidence: Evidence, extreme: Extreme, goal: int, variant: int) -> LeftOut:

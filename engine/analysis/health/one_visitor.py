@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 import scipy
 
-from engine.analysis.comparison.influence import LEAST_CHANGE, Extreme, LeftOut, describe
+from engine.analysis.comparison.influence import LEAST_CHANGE, Extreme, LeftOut, describe, rows_of_means
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.results.formatting import figure, listed, p_text, share, signed
@@ -71,7 +71,7 @@ def describe_hidden(
 
 def _means(check_input: CheckInput) -> list[str]:
     """Name the goals that are means, or ratios."""
-    rows = np.flatnonzero(check_input.plan.is_mean).tolist()
+    rows = rows_of_means(check_input.plan, check_input.evidence).tolist()
     return [check_input.experiment.goals[row].name for row in rows]
 
 

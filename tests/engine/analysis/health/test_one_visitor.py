@@ -96,6 +96,19 @@ def test_a_visitor_who_hides_a_difference_is_a_warning_only() -> None:
     assert not check.details["made"]
 
 
+def test_no_visitor_hides_a_difference_of_a_quantile() -> None:
+    spent = np.random.default_rng(3).lognormal(3, 1, 2 * N) * np.repeat([1.0, 1.3], N)
+    spent[0] = 1e6
+    frame = pl.DataFrame({"variant": np.repeat(["A", "B"], N), "spent": spent})
+    goals: Any = {"spent": truelift.Quantile("spent", q=0.5), "mean": truelift.Ratio("spent", "one")}
+    report = truelift.analyze(frame.with_columns(one=1.0), control="A", goals={"spent": goals["spent"]})
+    assert check_of(report).status == "not_applicable"
+    both = truelift.analyze(frame.with_columns(one=1.0), control="A", goals=goals)
+    assert check_of(both).status == "warning"
+    assert check_of(both).message.startswith("On mean one visitor of 'A'")
+    assert {one["goal"] for one in check_of(both).details["hidden"]} == {"mean"}
+
+
 def test_sums_cannot_tell_and_this_is_said() -> None:
     sums = {
         "variant": ["A", "B"],
