@@ -35,7 +35,7 @@ class Extreme(ArrayRecord):
     """Comparisons without the visitors whose absence changes them most, goals by variants.
 
     `z` is that of one look without them, NaN where there is none, `improvement` the relative change, and `at`
-    the number of what is left out.
+    the number of what is left out: that of the variant times the sets of each, and the number of the set.
     """
 
     z: FloatArray
@@ -104,13 +104,18 @@ def influence_of(data: AnalysisData) -> Influence | None:
     if largest is None or control is None or data.by_epoch is not None or not rows.size:
         return None
     everyone = _values(data.evidence)[rows]
-    stacked = _with_and_without(everyone, largest[rows])
-    if data.plan.statistics.cuped and stacked.before.n.any():
+    is_adjusted = bool(data.plan.statistics.cuped and everyone.before.n.any())
+    # A comparison is of two arms, so that others may lack visitors meanwhile; but a slope is of all arms.
+    variants = len(data.plan.weights)
+    is_control = np.arange(variants) == control
+    groups = np.eye(variants, dtype=bool) if is_adjusted else np.stack([~is_control, is_control])
+    stacked = _with_and_without(everyone, largest[rows], groups)
+    if is_adjusted:
         metrics = adjusted_metrics(stacked, is_share=np.zeros(len(stacked.caps), bool))
     else:
         metrics = plain_metrics(stacked)
     pairs = pair_with_control(control, metrics, None)
-    cells = _Cells.of(data, pairs, rows, len(stacked.caps) // len(rows))
+    cells = _Cells.of(data, pairs, rows, groups)
     return cells.influence(data, largest)
 
 
@@ -148,13 +153,13 @@ def _values(evidence: Evidence) -> VisitorValues:
     return values.without_covariate() if values.index_slopes.any() else values
 
 
-def _with_and_without(everyone: VisitorValues, largest: LargestVisitors) -> VisitorValues:
-    """Stack the goals of all visitors, and those without each set of visitors, in the order of `Extreme.at`.
+def _with_and_without(everyone: VisitorValues, largest: LargestVisitors, groups: BoolArray) -> VisitorValues:
+    """Stack the goals of all visitors, then those without each set of visitors of each group of variants.
 
-    The goals of all visitors come first, then those without the first set, and so on.
+    `groups` by variants flag those that lack their visitors at once.
     """
     goals, variants = everyone.value.n.shape
-    sets = 1 + variants * len(_LEFT_OUT)
+    sets = 1 + len(groups) * len(_LEFT_OUT)
     records = {
         name: getattr(everyone, name).broadcast_to((sets, goals, variants))
         for name in ("value", "orders", "before", "before_orders", "without_before")
@@ -162,7 +167,7 @@ def _with_and_without(everyone: VisitorValues, largest: LargestVisitors) -> Visi
     records["triple"] = np.broadcast_to(everyone.triple, (sets, goals, variants))
     # The two visitors of a set are left out one after the other.
     for turn in range(2):
-        records = _without_one(records, *_values_left_out(largest, turn))
+        records = _without_one(records, *_values_left_out(largest, turn, groups))
     triple = records.pop("triple").reshape(sets * goals, variants)
     flat = {
         name: record.rearranged(lambda part: part.reshape(sets * goals, variants))
@@ -177,20 +182,19 @@ def _with_and_without(everyone: VisitorValues, largest: LargestVisitors) -> Visi
     )
 
 
-def _values_left_out(largest: LargestVisitors, turn: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _values_left_out(
+    largest: LargestVisitors, turn: int, groups: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Arrange what is left out at a turn: values, denominators and pasts, sets by goals by variants.
 
     NaN where a set leaves nobody out.
     """
     goals, variants = largest.value.shape[:2]
-    found = np.full((3, 1 + variants * len(_LEFT_OUT), goals, variants), np.nan)
-    for arm in range(variants):
-        for number, places in enumerate(_LEFT_OUT, start=1 + arm * len(_LEFT_OUT)):
+    found = np.full((3, 1 + len(groups) * len(_LEFT_OUT), goals, variants), np.nan)
+    for part, values in zip(found, (largest.value, largest.denominator, largest.before), strict=True):
+        for number, places in enumerate(_LEFT_OUT, start=1):
             if turn < len(places):
-                for part, values in zip(
-                    found, (largest.value, largest.denominator, largest.before), strict=True
-                ):
-                    part[number, :, arm] = values[:, arm, places[turn]]
+                part[number :: len(_LEFT_OUT)] = np.where(groups[:, None], values[..., places[turn]], np.nan)
     return found[0], found[1], found[2]
 
 
@@ -250,30 +254,30 @@ class _Cells:
     margin_z: FloatArray
     improvement: FloatArray
     rows: IntArray
+    groups: BoolArray
 
     @classmethod
-    def of(cls, data: AnalysisData, pairs: Pairs, rows: IntArray, sets: int) -> Self:
-        variants = len(data.plan.weights)
+    def of(cls, data: AnalysisData, pairs: Pairs, rows: IntArray, groups: BoolArray) -> Self:
+        sets, variants = 1 + len(groups) * len(_LEFT_OUT), len(data.plan.weights)
         z = signed_z(pairs.log_p(), pairs.variant.value >= pairs.control.value)
         margin_z = pairs.relative_z(*(np.tile(part[rows], (sets, 1)) for part in data.plan.allowed_by_margin))
         change = relative_change(pairs.control.value, pairs.variant.value)
         shape = (sets, len(rows), variants)
-        return cls(z.reshape(shape), margin_z.reshape(shape), change.reshape(shape), rows)
+        return cls(z.reshape(shape), margin_z.reshape(shape), change.reshape(shape), rows, groups)
 
     def influence(self, data: AnalysisData, largest: LargestVisitors) -> Influence:
         """Find what changes each comparison most, among the visitors of the variant and of the control."""
-        control = data.plan.control
-        variants = self.z.shape[-1]
-        arms = np.repeat(np.arange(variants), len(_LEFT_OUT))[:, None, None]
-        concerns = (arms == np.arange(variants)) | (arms == control)
-        is_there = np.concatenate(
-            [
-                ~np.isnan(largest.value[self.rows][:, arm, list(places)]).any(axis=-1)
-                for arm in range(variants)
-                for places in _LEFT_OUT
-            ]
-        ).reshape(-1, len(self.rows), 1)
-        usable = concerns & is_there & (np.arange(variants) != control)
+        control, variants = data.plan.control or 0, self.z.shape[-1]
+        of_variant = np.stack(
+            [~np.isnan(largest.value[self.rows][..., list(places)]).any(axis=-1) for places in _LEFT_OUT]
+        )
+        of_group = [
+            np.broadcast_to(of_variant[..., [control]], of_variant.shape)
+            if group[control]
+            else of_variant & group
+            for group in self.groups
+        ]
+        usable = np.concatenate(of_group) & (np.arange(variants) != control)
         z, margin_z = self.z[0], data.plan.wanted[self.rows] * self.margin_z[0]
         # Where nothing varies any more, nothing is left of the comparison.
         left = np.where(usable, np.nan_to_num(self.z[1:]), np.nan)
@@ -290,7 +294,7 @@ class _Cells:
     def _extreme(self, data: AnalysisData, left: FloatArray, change: FloatArray) -> Extreme:
         """Take what changes each comparison most; two visitors only where none does so alone."""
         known = np.where(np.isnan(change), -np.inf, change)
-        is_single = np.array([len(places) == 1 for places in _LEFT_OUT] * left.shape[-1])
+        is_single = np.array([len(places) == 1 for places in _LEFT_OUT] * len(self.groups))
         alone = np.where(is_single[:, None, None], known, -np.inf)
         at = np.where((alone >= LEAST_CHANGE).any(axis=0), alone.argmax(axis=0), known.argmax(axis=0))
         has_any = np.isfinite(known).any(axis=0)
@@ -299,10 +303,13 @@ class _Cells:
             found = np.take_along_axis(cells, at[None], axis=0)[0]
             return self._spread(data, np.where(has_any, found, np.nan))
 
+        group, places = np.divmod(at, len(_LEFT_OUT))
+        control = data.plan.control or 0
+        arm = np.where(self.groups[group, control], control, np.arange(left.shape[-1]))
         return Extreme(
             z=take(left),
             improvement=take(self.improvement[1:]),
-            at=self._spread(data, at.astype(np.float64), 0.0).astype(np.int64),
+            at=self._spread(data, arm * float(len(_LEFT_OUT)) + places, 0.0).astype(np.int64),
         )
 
     def _spread(self, data: AnalysisData, cells: FloatArray, elsewhere: float = np.nan) -> FloatArray:
