@@ -1,6 +1,8 @@
 """Notebooks: every one runs from start to end and prints its committed outputs."""
 
+import ast
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,20 @@ def test_each_chapter_has_a_question_a_picture_and_an_answer(path: Path) -> None
     assert "?" in words.partition("\n##")[0]
     assert "\n## The answer\n" in words
     assert "application/vnd.vegalite.v6+json" in path.read_text()
+
+
+def test_what_notebooks_import_exists() -> None:
+    code = [cell.source for path in NOTEBOOKS for cell in read(path).cells if cell.cell_type == "code"]
+    trees = [ast.parse(text) for text in code]
+    imports = {
+        (str(line.module), alias.name)
+        for tree in trees
+        for line in ast.walk(tree)
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+    assert len(imports) > 10
+    assert [(module, name) for module, name in imports if not hasattr(import_module(module), name)] == []
 
 
 @pytest.mark.slow

@@ -1,10 +1,13 @@
 """Simulated bandits: many experiments at once, with weights that follow the results."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from engine.analysis.comparison.best_variant import chance_best
+from engine.analysis.evidence.epochs import EpochEvidence
+from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments
 from engine.stats.stratification import thompson_weights
@@ -22,6 +25,30 @@ class SimulatedBandits:
     def moments(self) -> Moments:
         """Moments of conversions per visitor by epoch."""
         return Moments.of_shares(self.conversions, self.visitors)
+
+
+def evidence_of(run: SimulatedBandits, number: int, *, started_at: datetime, every: timedelta) -> Evidence:
+    """Build the evidence of one of the experiments; weights changed `every` so long."""
+    visitors, conversions = (counts[:, number].astype(np.int64) for counts in (run.visitors, run.conversions))
+    hits = conversions[:, None, :]
+    zero = np.zeros(hits.shape)
+    n = np.broadcast_to(visitors[:, None, :].astype(np.float64), hits.shape)
+    money, none = Moments(n, zero, zero), np.zeros((0, *hits.shape[1:]), np.int64)
+    return Evidence(
+        visitors=visitors.sum(axis=0),
+        conversions=hits.sum(axis=0),
+        revenue=money.sum_over(0),
+        daily=DailyEvidence(days=(), visitors=none[:, 0], conversions=none, revenue_cents=none),
+        epochs=EpochEvidence(
+            started_at=tuple(started_at + epoch * every for epoch in range(len(visitors))),
+            weights=run.weights[:, number],
+            visitors=visitors,
+            settled=visitors,
+            conversions=hits,
+            revenue=money,
+            values=money,
+        ),
+    )
 
 
 def simulate_bandits(

@@ -1,14 +1,12 @@
 """The proof by simulation: bandits whose base rate has a trend, read by epoch and read pooled."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from engine.analysis.analyze import analyze
-from engine.analysis.evidence.epochs import EpochEvidence
-from engine.analysis.evidence.evidence import DailyEvidence, Evidence
-from engine.simulation.bandits import SimulatedBandits, simulate_bandits
+from engine.simulation.bandits import SimulatedBandits, evidence_of, simulate_bandits
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import Comparison, compare_means
 from engine.stats.moments import Moments
@@ -20,30 +18,6 @@ EPOCHS, EXPERIMENTS, BASE = 12, 600, 0.05
 TREND = np.linspace(0.5, 1.5, EPOCHS)
 # Of a share of 5% among 600 experiments.
 ERROR = (0.05 * 0.95 / EXPERIMENTS) ** 0.5
-
-
-def evidence_of(run: SimulatedBandits, number: int, *, started_at: datetime, every: timedelta) -> Evidence:
-    """Build the evidence of one of the experiments; weights changed `every` so long."""
-    visitors, conversions = (counts[:, number].astype(np.int64) for counts in (run.visitors, run.conversions))
-    hits = conversions[:, None, :]
-    zero = np.zeros(hits.shape)
-    n = np.broadcast_to(visitors[:, None, :].astype(np.float64), hits.shape)
-    money, none = Moments(n, zero, zero), np.zeros((0, *hits.shape[1:]), np.int64)
-    return Evidence(
-        visitors=visitors.sum(axis=0),
-        conversions=hits.sum(axis=0),
-        revenue=money.sum_over(0),
-        daily=DailyEvidence(days=(), visitors=none[:, 0], conversions=none, revenue_cents=none),
-        epochs=EpochEvidence(
-            started_at=tuple(started_at + epoch * every for epoch in range(len(visitors))),
-            weights=run.weights[:, number],
-            visitors=visitors,
-            settled=visitors,
-            conversions=hits,
-            revenue=money,
-            values=money,
-        ),
-    )
 
 
 def steered(*lifts: float, seed: int) -> SimulatedBandits:
