@@ -28,6 +28,16 @@ def cube_sums(cents: str) -> tuple[str, str]:
     return product_sums(cents, cents, cents)
 
 
+def plain_sums(*numbers: str) -> tuple[str, str]:
+    """Build the SQL of what `product_sums` gives of columns of 128 bits that are all `are_plain`."""
+    return "0", f"sum({' * '.join(numbers)})::DECIMAL(38, 0)"
+
+
+def are_plain(number: str) -> str:
+    """Build the SQL of whether an integer expression is small in every row, or counted in none."""
+    return f"coalesce(max(abs({number})) <= {_PLAIN}, true)"
+
+
 def product_sums(*numbers: str) -> tuple[str, str]:
     """Build the SQL of the sums of both parts of the product of three integer expressions."""
     first, second, third = numbers
