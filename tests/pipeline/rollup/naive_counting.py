@@ -57,13 +57,16 @@ def tally(
     for row in once:
         if row.type == "exposure" and row.experiment_id == experiment.id and _in_period(row, experiment):
             exposed[person_of(row)].append(row)
+    in_time: dict[str, list[EventRow]] = defaultdict(list)
+    for row in rows:
+        if not _is_late(row, experiment):
+            in_time[person_of(row)].append(row)
     found: dict[str, Person] = {}
     bots = 0
     for visitor, seen in exposed.items():
         counted = [row for row in seen if not (row.is_bot and project.bot_filtering)]
         first = min(counted or seen, key=lambda row: row.occurred_at)
-        theirs = [row for row in rows if person_of(row) == visitor and not _is_late(row, experiment)]
-        first = complete_first(first, theirs, rows)
+        first = complete_first(first, in_time[visitor], rows)
         if not admits(first):
             continue
         if not counted:
@@ -323,6 +326,8 @@ def _remember(counting: _Counting, person: Person, row: EventRow, cents: int, ke
 
 
 def _is_of(goal: Goal, row: EventRow) -> bool:
+    if row.type == "exposure":
+        return False
     config = goal.tracking
     if row.type == "conversion":
         if row.goal_id is not None:
