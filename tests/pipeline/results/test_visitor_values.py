@@ -275,11 +275,11 @@ def test_one_visitor_does_not_ship_a_small_variant_of_the_service(store: Working
     cents = (100 * rng.lognormal(3, 0.5, 1_000)).round().astype(int)
     buys = rng.random(1_000) < 0.5
     cents[9], buys[9] = 500_000, True
-    for place, amount in enumerate(cents.tolist()):
-        arm = int(place % 10 == 9)
-        store.write(project, an_exposure(experiment, arm, f"s{place}", minute=10))
-        if buys[place]:
-            store.write(project, a_purchase(f"s{place}", cents=amount, minute=20))
+    store.write(
+        project,
+        *(an_exposure(experiment, int(place % 10 == 9), f"s{place}", minute=10) for place in range(1_000)),
+        *(a_purchase(f"s{place}", cents=int(cents[place]), minute=20) for place in np.flatnonzero(buys)),
+    )
     report = store.results.report(experiment, project, now=NOW, is_finished=True)
     (check,) = [one for one in report.health if one.check == "one_visitor"]
     assert check.status == "warning"
