@@ -2,13 +2,16 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from nbclient.util import run_sync
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -65,6 +68,15 @@ def test_what_notebooks_import_exists() -> None:
     assert [(module, name) for module, name in imports if not hasattr(import_module(module), name)] == []
 
 
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[AsyncKernelManager]:
+    """Return the one kernel of all notebooks: it imports what they import once."""
+    manager = AsyncKernelManager(kernel_name="python3")
+    run_sync(manager.start_kernel)(cwd=str(ROOT / "notebooks"))
+    yield manager
+    run_sync(manager.shutdown_kernel)(now=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
@@ -74,11 +86,16 @@ def test_what_notebooks_import_exists() -> None:
     ],
     ids=lambda path: path.stem,
 )
-def test_notebook_runs_and_prints_what_was_committed(path: Path) -> None:
+def test_notebook_runs_and_prints_what_was_committed(path: Path, kernel: AsyncKernelManager) -> None:
     committed, again = read(path), read(path)
-    NotebookClient(
-        again, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
-    ).execute()
+    again.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))  # type: ignore[no-untyped-call]
+    client = NotebookClient(again, km=kernel, timeout=600)
+    try:
+        client.execute()
+    finally:
+        if client.kc is not None:
+            client.kc.stop_channels()
+    del again.cells[0]
     if "hillstrom.csv" in path.read_text() and not HILLSTROM.is_file():
         # The notebook then generates customers, and its numbers are others.
         assert [bool(text) for text in printed(again)] == [bool(text) for text in printed(committed)]

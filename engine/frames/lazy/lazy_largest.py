@@ -13,13 +13,13 @@ _LISTS = ("by_value", "by_denominator")
 
 def largest_lazy(visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> LargestVisitors:
     """Find the largest visitors of every goal that is a mean, in one query."""
-    found = LargestVisitors.none(len(kinds), arms)
+    found, names = LargestVisitors.none(len(kinds), arms), visitors.collect_schema().names()
     queries = [
         query
         for goal, kind in enumerate(kinds)
         if not kind.is_share
         for arm in range(arms)
-        for query in _queries(visitors, goal, arm)
+        for query in _queries(visitors, names, goal, arm)
     ]
     if not queries:
         return found
@@ -36,9 +36,7 @@ def largest_lazy(visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> Larg
     return found
 
 
-def _queries(visitors: Table, goal: int, arm: int) -> Iterator[Table]:
-    names = visitors.collect_schema().names()
-
+def _queries(visitors: Table, names: Sequence[str], goal: int, arm: int) -> Iterator[Table]:
     def column(name: str) -> nw.Expr:
         found = nw.col(name) if name in names else nw.lit(None)
         return found.cast(nw.Float64)

@@ -1,7 +1,9 @@
 """Moments by variant that a lazy table's engine computes, in two passes."""
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
 import narwhals as nw
@@ -47,19 +49,14 @@ def moments_by_arm(visitors: Table, pairs: Sequence[Pair], arms: int) -> list[Pa
     """
     if not pairs:
         return []
-    known = [pair.known() for pair in pairs]
-    sums = _fetch_by_arm(
-        visitors,
-        [total for i, (x, y) in enumerate(known) for total in _plain(i, nw.when(~y.is_null()).then(x), y)],
-        arms,
-    )
-    n = [sums[f"n_{i}"] for i in range(len(pairs))]
-    means = [tuple(sums[f"{axis}_{i}"] / np.maximum(n[i], 1.0) for axis in "xy") for i in range(len(pairs))]
-    centred = _fetch_by_arm(
-        visitors,
-        [total for i, (x, y) in enumerate(known) for total in _centred(i, x, y, means[i][0], means[i][1])],
-        arms,
-    )
+    numbers = range(len(pairs))
+    # Values, and then their deviations, are columns, so that each sum names one instead of repeating it.
+    values = visitors.select("arm", *(column for i in numbers for column in _values(i, pairs[i])))
+    sums = _fetch_by_arm(values, [total for i in numbers for total in _plain(i)], arms)
+    n = [sums[f"n_{i}"] for i in numbers]
+    means = [tuple(sums[f"{axis}_{i}"] / np.maximum(n[i], 1.0) for axis in "xy") for i in numbers]
+    deviations = values.select("arm", *(column for i in numbers for column in _deviations(i, means[i])))
+    centred = _fetch_by_arm(deviations, [total for i in numbers for total in _centred(i)], arms)
     return [
         _moments(
             n[i], means[i][0], means[i][1], {axis: centred[f"{axis}_{i}"] for axis in _SUMS}
@@ -68,22 +65,31 @@ def moments_by_arm(visitors: Table, pairs: Sequence[Pair], arms: int) -> list[Pa
     ]
 
 
-def _plain(i: int, x: nw.Expr, y: nw.Expr) -> list[nw.Expr]:
-    columns = (("x", x), ("y", y))
-    return [
-        flag(~y.is_null()).sum().alias(f"n_{i}"),
-        *(column.sum().alias(f"{axis}_{i}") for axis, column in columns),
-        *(column.min().alias(f"low {axis}_{i}") for axis, column in columns),
-    ]
+def _values(i: int, pair: Pair) -> Iterator[nw.Expr]:
+    x, y = pair.known()
+    yield nw.when(~y.is_null()).then(x).alias(f"x_{i}")
+    yield y.alias(f"y_{i}")
 
 
-def _centred(i: int, x: nw.Expr, y: nw.Expr, mean_x: FloatArray, mean_y: FloatArray) -> list[nw.Expr]:
-    arms = range(len(mean_x))
-    dx = nw.when(~y.is_null()).then(x - by_case(nw.col("arm"), arms, mean_x.tolist()))
-    dy = y - by_case(nw.col("arm"), arms, mean_y.tolist())
-    thirds = dy * dy * dy, dx * dx * dx, dx * dx * dy, dx * dy * dy
-    powers = dx, dy, dx * dx, dy * dy, dx * dy, *thirds
-    return [power.sum().alias(f"{name}_{i}") for name, power in zip(_SUMS, powers, strict=True)]
+def _plain(i: int) -> Iterator[nw.Expr]:
+    yield flag(~nw.col(f"y_{i}").is_null()).sum().alias(f"n_{i}")
+    for axis in "xy":
+        column = nw.col(f"{axis}_{i}")
+        yield column.sum().alias(f"{axis}_{i}")
+        yield column.min().alias(f"low {axis}_{i}")
+
+
+def _deviations(i: int, means: tuple[FloatArray, ...]) -> Iterator[nw.Expr]:
+    for axis, mean in zip("xy", means, strict=True):
+        name = f"{axis}_{i}"
+        yield (nw.col(name) - by_case(nw.col("arm"), range(len(mean)), mean.tolist())).alias(name)
+
+
+def _centred(i: int) -> Iterator[nw.Expr]:
+    """Yield the sums of deviations, and of the products of two and three of them, by the letters of _SUMS."""
+    for name in _SUMS:
+        product = reduce(operator.mul, (nw.col(f"{axis}_{i}") for axis in name))
+        yield product.sum().alias(f"{name}_{i}")
 
 
 def _moments(
