@@ -30,7 +30,9 @@ class Settings(BaseSettings):
         "SQLite in the data folder if unset.",
     )
     base_url: str = Field(
-        "http://127.0.0.1:8000", description="Where browsers and assistants reach the service."
+        "http://127.0.0.1:8000",
+        description="Where browsers and assistants reach the service; unless set, the address that "
+        "`truelift serve` listens on, and 127.0.0.1 where that is every address.",
     )
     trusted_proxies: str = Field(
         "127.0.0.0/8,::1",
@@ -181,6 +183,11 @@ class Settings(BaseSettings):
         if problems := [_misspelled(name, setting) for name, setting in nearest.items() if setting]:
             raise ValueError("; ".join(problems))
         return self
+
+    @property
+    def has_base_url(self) -> bool:
+        """Tell whether somebody set the base URL."""
+        return "base_url" in self.model_fields_set
 
     @property
     def warehouse_path(self) -> Path:

@@ -9,6 +9,8 @@ from typing import Any, Final
 from api.cli.console import CommandError
 
 BACKLOG: Final = 2048
+# Every address of this machine, by the one at which it reaches itself.
+ON_THIS_MACHINE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - looked up, not bound
 # Error number → reason, for the errors that an operator can fix.
 REASONS: Final = {
     errno.EADDRINUSE: "the port is in use; stop the program that listens there, or choose another --port",
@@ -66,7 +68,16 @@ def listen(sockets: list[socket.socket]) -> str:
     for bound in sockets:
         with _refusals(*bound.getsockname()[:2]):
             bound.listen(BACKLOG)
+    return _url(*sockets[0].getsockname()[:2])
+
+
+def reachable_url(sockets: list[socket.socket]) -> str:
+    """Return the URL at which this machine reaches the first address."""
     host, port, *_ = sockets[0].getsockname()
+    return _url(ON_THIS_MACHINE.get(host, host), port)
+
+
+def _url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

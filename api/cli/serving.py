@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.console import CommandError, err, out
-from api.cli.listening import bound_sockets, listen, shared_sockets
+from api.cli.listening import bound_sockets, listen, reachable_url, shared_sockets
 from api.cli.options import DataDir
 from api.cli.stores import require_catalog, settings_for
 
@@ -90,6 +90,8 @@ def run_service(
         from pipeline.store.ownership.ownership_watch import watched_ownership
 
     set_up_logging()
+    if not settings.has_base_url:
+        settings = settings.model_copy(update={"base_url": reachable_url(sockets)})
     with ExitStack() as stack:
         # Opened here, since an error in the lifespan of the application would be a traceback.
         services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))

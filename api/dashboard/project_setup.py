@@ -2,7 +2,7 @@
 
 import json
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -67,10 +67,13 @@ async def show_installation(request: Request, session: SignedIn) -> Response:
     path = _path(request)
     project = (await read(request, session, path))["data"]
     installation = (await read(request, session, f"{path}/installation"))["data"]
+    base_url = request.app.state.services.settings.base_url
     return render(
         request,
         "installation.html",
         session=session,
+        base_url=base_url,
+        is_elsewhere=urlsplit(base_url).netloc != request.url.netloc,
         project=project,
         installation=installation,
         blocks=[(name, title, about) for name, title, about in BLOCKS if installation[name]],

@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 from api.cli.client.command_keys import command_key
 from api.cli.console import CommandError
+from api.cli.listening import ON_THIS_MACHINE
 from api.cli.stores import settings_for
 from pipeline.store.ownership.store_lock import find_owner
 
@@ -30,7 +31,6 @@ _CHUNK_BYTES: Final = 2**20
 ReadAnswer = Callable[[HTTPResponse], Any]
 _RETRIED: Final = frozenset({429, 503})
 # A service that listens on every address is reached on the one of this machine.
-_ON_THIS_MACHINE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
 
 class ServiceRefusedError(CommandError):
@@ -79,7 +79,7 @@ def find_service(data_dir: Path) -> RunningService | None:
         raise CommandError(f"the store in {data_dir} is served by {owner}: run the command on {owner.host}")
     address = urlsplit(owner.address)
     host = address.hostname or ""
-    return RunningService(settings, owner, _ON_THIS_MACHINE.get(host, host), address.port or 80)
+    return RunningService(settings, owner, ON_THIS_MACHINE.get(host, host), address.port or 80)
 
 
 @dataclass(frozen=True, slots=True)

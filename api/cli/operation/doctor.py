@@ -5,10 +5,12 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import typer
 
 from api.cli.console import CommandError, out, print_json
+from api.cli.listening import ON_THIS_MACHINE
 from api.cli.options import AsJson, DataDir
 from api.cli.stores import require_store, settings_for
 
@@ -73,3 +75,10 @@ def _service(service: "RunningService | None") -> "Iterator[Examined]":
         )
     else:
         yield Examined("service", "ok", f"the service at {service.url} is ready, and its jobs do their work")
+    if not service.settings.has_base_url and urlsplit(service.owner.address).hostname in ON_THIS_MACHINE:
+        yield Examined(
+            "address",
+            "warning",
+            f"snippets and links name {service.url}, which only this machine reaches",
+            "set TRUELIFT_BASE_URL to the address that browsers reach, and restart the service",
+        )

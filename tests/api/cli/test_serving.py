@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from api.app import create_app
+from api.cli.serving import locked_for_service, run_service
+from api.cli.stores import settings_for
 from pipeline.settings import Settings
 from tests.api.cli.conftest import Run
 from tests.waiting import wait_until
@@ -74,3 +76,32 @@ def test_serve_answers_until_it_is_interrupted(tmp_path: Path) -> None:
     assert server.returncode in {0, 130}
     assert "Ignored, as they are no settings: TRUELIFT_TOKEN\n" in errors
     assert "tl_secret" not in errors
+
+
+# As in a container.
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
+
+
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize(
+    ("host", "set_to"),
+    [("127.0.0.1", None), (EVERY_ADDRESS, None), (EVERY_ADDRESS, "https://ab.example")],
+)
+def test_the_base_url_is_the_address_listened_on_unless_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, set_to: str | None
+) -> None:
+    if set_to is not None:
+        monkeypatch.setenv("TRUELIFT_BASE_URL", set_to)
+    served: list[Settings] = []
+
+    def create(settings: Settings, *_: object) -> None:
+        served.append(settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("api.app.create_app", create)
+    settings = settings_for(tmp_path)
+    with locked_for_service(settings, host, 0) as (lock, sockets):
+        listening = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
+        with pytest.raises(KeyboardInterrupt):
+            run_service(settings, lock, sockets, announce=print)
+    assert [one.base_url for one in served] == [set_to or listening]

@@ -48,6 +48,17 @@ def test_the_first_event_is_seen(customer: Customer, experiment: str, browser: T
     assert '<p class="unseen" hidden>' in browser.get(page).text
 
 
+def test_a_page_at_another_address_than_the_code_names_says_so(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    assert isinstance(customer.client, TestClient)
+    base_url = str(customer.client.app.state.services.settings.base_url)  # type: ignore[attr-defined] # any ASGI app
+    page = f"/projects/{project.rpartition('/')[2]}/installation"
+    assert f"another address than <code>{base_url}</code>" in browser.get(page).text
+    there = {"host": base_url.removeprefix("http://")}
+    assert "another address than" not in browser.get(page, headers=there).text
+
+
 def test_a_key_that_may_not_create_a_project_says_so(customer: Customer, sign_in: SignIn) -> None:
     reader = sign_in(customer.with_key("projects:read").token)
     data = {"form_token": form_token(reader.get("/projects/new")), "name": "A", "url": "https://a.example"}

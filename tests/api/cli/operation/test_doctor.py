@@ -10,12 +10,15 @@ def test_an_installation_is_examined_beside_its_service_and_without(run: Run, tm
     run("init", "--data-dir", tmp_path, "--account", "Shop", "--email", "a@shop.example")
     alone = run("doctor", "--data-dir", tmp_path, "--json")
     assert (alone.status, alone.json["status"]) == (0, "ok")
-    with served_by_another_process(tmp_path):
+    with served_by_another_process(tmp_path, "--host", "0.0.0.0"):  # noqa: S104  # as containers do
         served = run("doctor", "--data-dir", tmp_path, "--json")
         assert (served.status, served.json["status"]) == (0, "ok")
         by_part = {one["part"]: one for one in served.json["checks"]}
         assert "is ready" in by_part["service"]["finding"]
         assert by_part["store"]["status"] == "not_checked"
+        # Nothing says at which address visitors reach it.
+        assert by_part["address"]["status"] == "warning"
+        assert "name http://127.0.0.1:" in by_part["address"]["finding"]
 
 
 def test_a_problem_is_told_with_what_to_do(run: Run, tmp_path: Path) -> None:
