@@ -15,6 +15,7 @@ from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.weight_epochs import WeightEpoch
+from engine.display.plain_data import plain_data
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import GoalKind
 from engine.frames.segments import analyze_frame_segments
@@ -77,7 +78,7 @@ def approximately(variant: VariantResult) -> dict[str, Any]:
     """Equal but for the last digits, which depend on the order of summing up."""
     return {
         name: pytest.approx(value, rel=1e-9) if isinstance(value, float | dict) else value
-        for name, value in asdict(variant).items()
+        for name, value in plain_data(variant).items()
     }
 
 
@@ -104,7 +105,7 @@ def test_the_service_and_a_data_frame_give_the_same_numbers(tmp_path: Path, meth
         frame_variants, frame_days = comparable(theirs)
         assert served_days == frame_days
         for one, other in zip(served_variants, frame_variants, strict=True):
-            assert asdict(one) == approximately(other)
+            assert plain_data(one) == approximately(other)
 
 
 def visits_of_kinds() -> pl.DataFrame:
@@ -205,7 +206,7 @@ def test_the_service_and_its_snapshot_give_the_same_numbers(tmp_path: Path, meth
         for one, other in variants:
             expected = approximately(other)
             for name in (*JUDGED, *COUNTED[kind]):
-                assert asdict(one)[name] == expected[name], name
+                assert plain_data(one)[name] == expected[name], name
 
 
 @pytest.mark.parametrize("method", ["frequentist", "bayesian"])
@@ -239,4 +240,4 @@ def test_weights_that_moved_are_known_on_every_way(tmp_path: Path, method: Analy
         for one, other in zip(comparable(ours)[0], comparable(theirs)[0], strict=True):
             expected = approximately(other)
             for name in (*JUDGED, *COUNTED[GOALS[theirs.goal.name]]):
-                assert asdict(one)[name] == expected[name], name
+                assert plain_data(one)[name] == expected[name], name

@@ -12,7 +12,7 @@ from engine.analysis.results.formatting import exact_money, figure, signed_figur
 from engine.analysis.results.report import DecisionSummary, GoalReport, PlanReport, Report
 from engine.analysis.results.rounding import round_beside
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
-from engine.analysis.results.variant_result import Interval, VariantResult
+from engine.analysis.results.variant_result import Interval, Metric, VariantResult
 from engine.currencies import minor_unit_digits
 from engine.design.experiment import Goal
 
@@ -106,15 +106,15 @@ def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:
         padding=(0, 1),
     )
     table.add_column("variant", overflow="fold")
-    is_capped = any(variant.capped is not None for variant in report.variants)
+    is_capped = any(variant.details.capped for variant in report.variants)
     means = (_mean_heading(goal, is_capped=is_capped, is_mean=is_mean),) if goal.unit != "share" else ()
     for heading in ("visitors", "conv.", "rate", *means, "change", "interval", "score", "p", "status"):
         table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
         word = STATUS_WORDS[shown_status(variant.status, report.decision)]
         table.add_row(*_cells(variant, report), word.label, style=STATUS_STYLE.get(word.tone, ""))
-    notes = [f"  {steps_text(variant)}" for variant in report.variants if variant.steps]
-    if any(variant.unadjusted is not None for variant in report.variants):
+    notes = [f"  {steps_text(variant)}" for variant in report.variants if variant.details.steps]
+    if any(variant.details.unadjusted for variant in report.variants):
         notes.append(ADJUSTED)
     return Group(table, *map(Text, notes)) if notes else table
 
@@ -132,39 +132,37 @@ def _mean_heading(goal: Goal, *, is_capped: bool, is_mean: bool) -> str:
 
 
 def _cells(variant: VariantResult, report: GoalReport) -> list[str]:
-    observed = variant.visitors if variant.observed_visitors is None else variant.observed_visitors
-    rate = variant.conversion_rate if report.goal.unit != "share" or variant.mean is None else variant.mean
+    metric = variant.metric
     return [
-        variant.variant_name if variant.unadjusted is None else f"{variant.variant_name} *",
-        f"{observed:,}",
+        f"{variant.variant_name} *" if variant.details.unadjusted else variant.variant_name,
+        f"{metric.n:,}",
         f"{variant.conversions:,}",
-        _percent(rate),
-        *_mean(variant, report),
-        *_change(variant, report.goal),
-        _score(variant.score_value, report.summary.effective_confidence_threshold),
+        _percent(metric.value if metric.unit == "share" else variant.conversion_rate),
+        *_mean(variant.revenue if metric.unit == "cents" and not variant.details.capped else metric),
+        *_change(variant),
+        _score(variant.compared.score_value, report.summary.effective_confidence_threshold),
         "" if variant.p_value is None else f"{variant.p_value:.3g}",
     ]
 
 
-def _change(variant: VariantResult, goal: Goal) -> tuple[str, str]:
+def _change(variant: VariantResult) -> tuple[str, str]:
     """Format the relative change and its interval; the difference of means that have none."""
-    if variant.improvement is not None or goal.unit != "number" or variant.absolute_difference is None:
+    difference, bounds = variant.compared.absolute_difference, variant.compared.absolute_difference_interval
+    if variant.improvement is not None or variant.metric.unit != "number" or difference is None:
         return _percent(variant.improvement, signed=True), _interval(variant.improvement_interval)
-    difference, bounds = variant.absolute_difference, variant.absolute_difference_interval
     ends = () if bounds is None else (bounds.low, bounds.high)
     return signed_figure(difference), " to ".join(signed_figure(end) for end in ends if end is not None)
 
 
-def _mean(variant: VariantResult, report: GoalReport) -> list[str]:
-    """Format the mean that the change is of: with the cap where there is one; empty for a rate."""
-    if report.goal.unit == "share":
+def _mean(metric: Metric) -> list[str]:
+    """Format a mean, or revenue per visitor; none of a rate."""
+    if metric.unit == "share":
         return []
-    if report.goal.unit == "number":
-        return ["" if variant.mean is None else figure(variant.mean)]
-    cents = variant.revenue_per_visitor_cents if variant.capped is None else variant.capped.mean_cents
-    currency = report.summary.currency
+    if metric.value is None or metric.unit == "number":
+        return ["" if metric.value is None else figure(metric.value)]
     # An amount of one visitor is small.
-    return [exact_money(cents, currency, digits=minor_unit_digits(currency) + 2)]
+    digits = minor_unit_digits(metric.currency) + 2
+    return [exact_money(metric.value, metric.currency, digits=digits)]
 
 
 def _percent(share: float | None, *, signed: bool = False) -> str:

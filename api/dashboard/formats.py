@@ -8,7 +8,7 @@ from engine.analysis.results.formatting import exact_money, listed
 from engine.analysis.results.report import DecisionSummary
 from engine.analysis.results.rounding import round_percent
 from engine.analysis.results.status_words import STATUS_WORDS, StatusWord, shown_status
-from engine.analysis.results.variant_result import Interval, VariantResult, VariantStatus
+from engine.analysis.results.variant_result import Interval, Metric, VariantResult, VariantStatus
 from engine.analysis.results.verdict_words import CHECK_WORDS
 
 ABSENT: Final = "\N{EN DASH}"
@@ -52,6 +52,13 @@ def interval(value: Interval | None) -> str:
 def money(cents: float | None, currency: str) -> str:
     """Format minor units of a currency: 41,198.53 USD."""
     return ABSENT if cents is None else exact_money(cents, currency)
+
+
+def metric(value: Metric) -> str:
+    """Format what a goal is measured in: a percentage, money or a number."""
+    if value.unit == "cents":
+        return money(value.value, value.currency)
+    return percent(percent_of(value.value)) if value.unit == "share" else number(value.value)
 
 
 def shown(status: VariantStatus, decision: DecisionSummary | None = None) -> StatusWord:
@@ -108,6 +115,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | None]]] = {
     "change": change,
     "interval": interval,
     "money": money,
+    "metric": metric,
     "number": number,
     "day": day,
     "ago": ago,

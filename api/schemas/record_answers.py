@@ -1,8 +1,8 @@
 """Answers made from records of results: their schemas, and their values in percent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from inspect import getdoc
 from operator import attrgetter, or_
 from types import GenericAlias, UnionType
@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
 from engine.analysis.results.answer_fields import AnswerField, AnswerUnit
+from engine.analysis.results.flat_results import VIEWS, View
 from engine.analysis.results.rounding import round_beside, round_percent
 from engine.analysis.results.variant_result import Interval
 from engine.vocabulary import MetricUnit
@@ -48,7 +49,7 @@ class Answer(Generic[Record]):
 
 
 def answer(record: Any, scale: Scale = _NO_SCALE) -> Any:  # noqa: ANN401 - any record, and its fields
-    """Return the fields of a record as they are answered; None stays None.
+    """Return the fields of a record as they are answered, flat where it has a view; None stays None.
 
     Scores are compared with the threshold of the record itself, where it has one.
     """
@@ -57,19 +58,21 @@ def answer(record: Any, scale: Scale = _NO_SCALE) -> Any:  # noqa: ANN401 - any 
     threshold = getattr(record, "effective_confidence_threshold", None)
     if threshold is not None:
         scale = Scale(scale.unit, threshold)
-    record_class: Any = type(record)
-    return {name: convert(value(record), scale) for name, value, convert in _columns(record_class)}
+    kind: Any = type(record)
+    return _answer_as(VIEWS.get(kind, kind), record, scale)
 
 
 @cache
-def schema_of(record: Any) -> type[BaseModel]:  # noqa: ANN401 - a class
+def schema_of(record: Any) -> type[BaseModel]:  # noqa: ANN401 - a class, or a view of one
     """Describe a record: the fields that are answered, in their order."""
+    kind = VIEWS.get(record, record)
     described: dict[str, Any] = {
-        field.name or name: (_answered_type(hint), Field(description=field.description))
-        for name, hint, field in _answered_fields(record)
+        one.answered: (_answered_type(one.hint, one.view), Field(description=one.field.description))
+        for one in _answered_fields(kind)
     }
-    name = COMPONENT_NAMES.get(record.__name__, record.__name__)
-    return create_model(name, __doc__=getdoc(record), __module__=__name__, **described)
+    text = kind.description if isinstance(kind, View) else getdoc(kind)
+    name = kind.name if isinstance(kind, View) else COMPONENT_NAMES.get(kind.__name__, kind.__name__)
+    return create_model(name, __doc__=text, __module__=__name__, **described)
 
 
 def percent(share: float | None) -> float | None:
@@ -77,38 +80,78 @@ def percent(share: float | None) -> float | None:
     return None if share is None else round_percent(share)
 
 
-def _answered_fields(record: Any) -> list[tuple[str, Any, AnswerField]]:  # noqa: ANN401 - a class
-    """List the name, the type and the description of each field that is answered."""
-    found = []
-    hints = get_type_hints(record, include_extras=True)
-    for one in fields(record):
-        hint, field = hints[one.name], _PLAIN
-        if get_origin(hint) is Annotated:
-            hint, field = get_args(hint)
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A field that is answered, under its name there: how it is read, its type, and what is said of it."""
+
+    answered: str
+    value: Callable[[Any], Any]
+    hint: Any
+    field: AnswerField
+    view: View | None = None
+
+
+def _answered_fields(kind: Any) -> Iterator[_Answered]:  # noqa: ANN401 - a class or a view
+    """List the fields that are answered."""
+    if isinstance(kind, View):
+        for place in kind.places:
+            field, hint = place.field, _type_at(kind.record, place.path.split("."))
+            if field.is_answered:
+                yield _Answered(field.name or place.name, place.value, hint, field, place.view)
+        return
+    for one in fields(kind):
+        hint, field = _described_type(kind, one.name)
         if field.is_answered:
-            found.append((one.name, hint, field))
-    return found
+            yield _Answered(field.name or one.name, attrgetter(one.name), hint, field)
 
 
-def _answered_type(hint: Any) -> Any:  # noqa: ANN401 - a type
-    """Replace records by their schemas, also within other types."""
+def _described_type(record: Any, name: str) -> tuple[Any, AnswerField]:  # noqa: ANN401 - a class
+    """Return the type of an attribute, and what is said of it."""
+    member = getattr(record, name, None)
+    hints = get_type_hints(member.fget if isinstance(member, property) else record, include_extras=True)
+    hint = hints["return" if isinstance(member, property) else name]
+    return get_args(hint) if get_origin(hint) is Annotated else (hint, _PLAIN)
+
+
+def _type_at(record: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - a class, and a type
+    """Return the type at the end of a path, which may be None where a record on the way may be."""
+    hint, _ = _described_type(record, path[0])
+    if len(path) == 1:
+        return hint
+    owner = next(one for one in get_args(hint) or (hint,) if one is not type(None))
+    found = _type_at(owner, path[1:])
+    return found | None if type(None) in get_args(hint) else found
+
+
+def _answered_type(hint: Any, view: View | None = None) -> Any:  # noqa: ANN401 - a type
+    """Replace records by their schemas, or by those of a view; also within other types."""
     if isinstance(hint, type) and is_dataclass(hint):
-        return schema_of(hint)
+        return schema_of(view or hint)
     origin, parts = get_origin(hint), get_args(hint)
     if origin is UnionType:
-        return reduce(or_, map(_answered_type, parts))
+        return reduce(or_, [_answered_type(part, view) for part in parts])
     if origin is tuple:
         return GenericAlias(list, _answered_type(parts[0]))
     return GenericAlias(dict, parts) if origin is Mapping else hint
 
 
 @cache
-def _columns(record: Any) -> tuple[_Column, ...]:  # noqa: ANN401 - a class
+def _columns(kind: Any) -> tuple[_Column, ...]:  # noqa: ANN401 - a class or a view
     """Return for each answered field its name, its value in a record, and the conversion of that."""
-    return tuple(
-        (field.name or name, attrgetter(name), _as_it_is if field.unit is None else _CONVERSIONS[field.unit])
-        for name, _, field in _answered_fields(record)
-    )
+    return tuple((one.answered, one.value, _conversion(one)) for one in _answered_fields(kind))
+
+
+def _conversion(one: _Answered) -> Callable[[Any, Scale], Any]:
+    if one.view is not None:
+        return partial(_answer_as, one.view)
+    return _as_it_is if one.field.unit is None else _CONVERSIONS[one.field.unit]
+
+
+def _answer_as(kind: Any, record: Any, scale: Scale) -> Any:  # noqa: ANN401 - a class or a view, and its record
+    """Answer a record by its class or by a view; None stays None."""
+    if record is None:
+        return None
+    return {name: convert(value(record), scale) for name, value, convert in _columns(kind)}
 
 
 def _as_it_is(value: Any, scale: Scale) -> Any:  # noqa: ANN401 - of any field

@@ -228,7 +228,7 @@ def cuped() -> Any:  # noqa: ANN401  # same
             frame, control="control", goals={"spend": truelift.Revenue(covariates="revenue_before")}
         )
         result = report.goals[0].variants[1]
-        plain = result.unadjusted
+        plain = result.details.unadjusted
         if plain is None or plain.improvement_interval is None or result.improvement_interval is None:
             raise ValueError(f"no adjusted interval with seed {seed}")
         for kind, lift, interval in (

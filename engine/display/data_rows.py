@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
+from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.results.variant_result import Interval
@@ -27,10 +28,11 @@ def rows_of_report(report: Report) -> list[Row]:
     """List a row per goal and variant; shares and cents, `low` and `high` of the change."""
     return [
         {"goal": goal.goal.name, "is_primary": goal.goal.is_primary}
-        | {name: getattr(variant, name) for name in _VARIANT_COLUMNS}
+        | {name: flat[name] for name in _VARIANT_COLUMNS}
         | _bounds(variant.improvement_interval)
         for goal in report.goals
         for variant in goal.variants
+        for flat in (flatten(variant),)
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from engine.analysis.results.formatting import figure, money, share, signed, signed_figure, steps_text
+from engine.analysis.results.formatting import amount, share, signed, signed_figure, steps_text
 from engine.analysis.results.report import GoalReport, HealthCheck, Report
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
 from engine.analysis.results.variant_result import Interval, VariantResult
@@ -70,7 +70,7 @@ def goal_table(goal: GoalReport, clustered_by: str | None = None) -> Table:
         ),
         rows=tuple(_cells(goal, variant) for variant in goal.variants),
         notes=(
-            *(steps_text(variant) for variant in goal.variants if variant.steps),
+            *(steps_text(variant) for variant in goal.variants if variant.details.steps),
             *clusters_text(goal, clustered_by),
         ),
     )
@@ -110,44 +110,34 @@ def metric_name(goal: GoalReport) -> str:
     return goal.goal.measure.label
 
 
-def metric_text(goal: GoalReport, variant: VariantResult) -> str:
+def metric_text(variant: VariantResult) -> str:
     """Format the metric of a variant in its unit; empty where there is none."""
-    if goal.goal.unit == "cents":
-        cents: float | None = variant.revenue_per_visitor_cents
-        if goal.goal.measure.is_per_order:
-            cents = variant.revenue_per_order_cents
-        cents = cents if variant.capped is None else variant.capped.mean_cents
-        return "" if cents is None else money(cents, goal.summary.currency)
-    if goal.goal.unit == "share":
-        return share(variant.conversion_rate if variant.mean is None else variant.mean)
-    return "" if variant.mean is None else figure(variant.mean)
+    metric = variant.metric
+    return "" if metric.value is None else amount(metric.value, metric.unit, metric.currency)
 
 
 def _cells(goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
-    visitors = variant.visitors if variant.observed_visitors is None else variant.observed_visitors
-    change, bounds = _change(goal, variant)
+    change, bounds = _change(variant)
     return (
         variant.variant_name,
-        f"{visitors:,}",
+        f"{variant.metric.n:,}",
         f"{variant.conversions:,}",
-        metric_text(goal, variant),
+        metric_text(variant),
         change,
         bounds,
         STATUS_WORDS[shown_status(variant.status, goal.decision)].label,
     )
 
 
-def _change(goal: GoalReport, variant: VariantResult) -> tuple[str, str]:
+def _change(variant: VariantResult) -> tuple[str, str]:
     """Format the relative change and its interval; the difference of means that have none."""
     if variant.improvement is not None:
         return signed(variant.improvement), interval_text(variant.improvement_interval)
-    if goal.goal.unit != "number" or variant.absolute_difference is None:
+    difference, bounds = variant.compared.absolute_difference, variant.compared.absolute_difference_interval
+    if variant.metric.unit != "number" or difference is None:
         return "", ""
-    bounds = variant.absolute_difference_interval
     ends = () if bounds is None else (bounds.low, bounds.high)
-    return signed_figure(variant.absolute_difference), " to ".join(
-        signed_figure(end) for end in ends if end is not None
-    )
+    return signed_figure(difference), " to ".join(signed_figure(end) for end in ends if end is not None)
 
 
 def interval_text(interval: Interval | None) -> str:

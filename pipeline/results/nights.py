@@ -8,12 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.analysis.results.flat_results import nest_variant
 from engine.analysis.results.report import Report
-from engine.design.experiment import Experiment
+from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.display.plain_data import plain_data
 from engine.errors import Problem
 from engine.local_days import local_day
-from engine.typed_records import record_from_json
+from engine.typed_records import record_of
 from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from pipeline.results.results import Results
 from pipeline.store.warehouse import published
@@ -52,9 +54,8 @@ class Nights:
             # In this order: the report brings the segments up to date.
             report = self._results.report(experiment, project, now=now)
             available = self._results.available_segments(experiment)
-            content = zlib.compress(
-                msgspec.json.encode(NightReport(report=report, available_segments=available))
-            )
+            night = plain_data(NightReport(report=report, available_segments=available))
+            content = zlib.compress(msgspec.json.encode(night))
         with self._warehouse.transaction() as cursor:
             if content is not None:
                 published.keep_night(cursor, experiment.id, today, content)
@@ -98,10 +99,18 @@ class Nights:
             message = f"nothing is kept of the night of {day.isoformat()}; nights that are kept: {known}"
             raise InvalidFilterError((Problem(AS_OF, message),))
         try:
-            return record_from_json(zlib.decompress(content), NightReport)
-        except msgspec.ValidationError as error:
+            return _night_of(msgspec.json.decode(zlib.decompress(content)))
+        except (msgspec.ValidationError, KeyError) as error:
             message = f"the night of {day.isoformat()} was kept by another version, which reports otherwise"
             raise InvalidFilterError((Problem(AS_OF, message),)) from error
+
+
+def _night_of(plain: dict[str, Any]) -> NightReport:
+    """Read a report as it is kept: the results of variants in their flat form."""
+    for found in plain["report"]["goals"]:
+        goal = record_of(found["goal"], Goal)
+        found["variants"] = [nest_variant(flat, goal) for flat in found["variants"]]
+    return record_of(plain, NightReport)
 
 
 def _is_to_be_kept(experiment: Experiment, now: datetime) -> bool:

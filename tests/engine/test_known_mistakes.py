@@ -43,17 +43,19 @@ def test_control_without_conversions_has_an_answer() -> None:
     expected = stats.hypergeom.pmf(8, 200, 8, 100)
     assert result.p_value == pytest.approx(expected, rel=1e-9)
     assert (result.status, result.improvement) == ("winner", None)
-    assert result.absolute_difference == pytest.approx(0.08)
+    assert result.compared.absolute_difference == pytest.approx(0.08)
     assert result.reason
 
 
 @pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 def test_no_p_value_underflows(method: AnalysisMethod) -> None:
     result = treatment([10**6, 10**6], [10_000, 200_000], method)
-    assert result.log_p_value is not None
+    assert result.compared.log_p_value is not None
     # Mills' ratio: so far out, two tails are 2 φ(z) / z to six digits.
     z = 0.19 / np.sqrt(2 * 0.105 * 0.895 / 10**6)
-    assert result.log_p_value == pytest.approx(-(z**2) / 2 - np.log(z * np.sqrt(2 * np.pi) / 2), rel=1e-6)
+    assert result.compared.log_p_value == pytest.approx(
+        -(z**2) / 2 - np.log(z * np.sqrt(2 * np.pi) / 2), rel=1e-6
+    )
 
 
 @given(st.integers(0, 400), st.integers(0, 400), st.sampled_from(["frequentist", "bayesian"]))

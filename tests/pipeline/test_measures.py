@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli.app import app
+from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment, Goal
@@ -207,7 +208,7 @@ def treatment(report: Report, name: str) -> VariantResult:
 
 def assert_same(found: VariantResult, wanted: VariantResult) -> None:
     for field in COMPARED:
-        ours, theirs = getattr(found, field), getattr(wanted, field)
+        ours, theirs = flatten(found)[field], flatten(wanted)[field]
         if isinstance(theirs, float):
             assert ours == pytest.approx(theirs, rel=1e-9), field
         else:

@@ -1,7 +1,6 @@
 """Decision summary of a goal: the experiment's recommendation, in sentences on that goal."""
 
 from engine.analysis.report.decision_context import DecisionContext, Message
-from engine.analysis.report.goal_facts import amounts
 from engine.analysis.report.messages.confidence_assessment import assess_confidence
 from engine.analysis.report.messages.secondary_goals import describe_goal
 from engine.analysis.report.messages.unfinished import fix_data
@@ -34,12 +33,12 @@ def summarize_decision(context: DecisionContext, message: Message, summary: Goal
         control_variant_name=control.variant_name if control else None,
         estimated_uplift=leader.improvement if leader else None,
         score_label=summary.score_label,
-        score_value=leader.score_value if leader else None,
+        score_value=leader.compared.score_value if leader else None,
         effective_confidence_threshold=context.data.plan.threshold,
         confidence_assessment=assess_confidence(context),
-        projected_annual_revenue_impact_cents=leader.projected_annual_revenue_impact_cents
-        if leader
-        else None,
+        projected_annual_revenue_impact_cents=(
+            leader.details.revenue.projected_annual_revenue_impact_cents if leader else None
+        ),
         incremental_revenue_impact_cents=_incremental_revenue(context),
         revenue_currency=context.currency,
         visitors=summary.visitors,
@@ -67,10 +66,9 @@ def _incremental_revenue(context: DecisionContext) -> int | None:
     Of the capped amounts where the goal caps them.
     """
     leader, control = context.leader, context.control
-    if leader is None or control is None or leader.revenue_difference_cents is None:
+    if leader is None or control is None:
         return None
-    difference = leader.revenue_difference_cents
-    if leader.capped is not None and leader.revenue_per_order_cents is None:
-        cents = amounts(context.data, context.row)
-        difference = cents[context.variants.index(leader)] - cents[context.variants.index(control)]
-    return round(difference * leader.visitors)
+    difference = leader.details.revenue.absolute_difference
+    if leader.details.capped is not None and leader.metric.name == "revenue_per_visitor":
+        difference = (leader.metric.value or 0.0) - (control.metric.value or 0.0)
+    return None if difference is None else round(difference * leader.visitors)

@@ -84,11 +84,11 @@ class DecisionContext:
 
     def is_gain(self, variant: VariantResult) -> bool:
         """Whether the variant is better than the control by now, however slightly."""
-        return (variant.absolute_difference or 0.0) * self.wanted > 0
+        return (variant.compared.absolute_difference or 0.0) * self.wanted > 0
 
     def is_loss(self, variant: VariantResult) -> bool:
         """Whether the variant is worse than the control by now, however slightly."""
-        return (variant.absolute_difference or 0.0) * self.wanted < 0
+        return (variant.compared.absolute_difference or 0.0) * self.wanted < 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Facts of a goal for its sentences: amounts, bounds of the lift, proven differences, yearly impact."""
+"""Facts of a goal for its sentences: bounds of the lift, proven differences, yearly impact."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import numpy as np
 import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.metrics import mean_amounts
 from engine.analysis.comparison.yearly_impact import Selection, YearlyImpact, yearly_impact
 from engine.analysis.decision.established import EQUIVALENCE_LEVEL
 from engine.analysis.decision.experiment_decision import Decision
@@ -21,23 +20,6 @@ from engine.stats.sequential.confidence_sequence_boundary import critical_value
 from engine.stats.skewness import PooledCumulants
 
 _LEVEL = 1.0 - EQUIVALENCE_LEVEL
-
-
-def amounts(data: AnalysisData, row: int) -> tuple[float, ...]:
-    """Return each variant's cents per visitor, or per order where the goal is measured so; caps apply."""
-    values = data.evidence.values
-    if values is None:
-        return tuple(data.evidence.revenue.mean[row].tolist())
-    return tuple(mean_amounts(values)[row].tolist())
-
-
-def uncapped_amounts(data: AnalysisData, row: int) -> tuple[float, ...]:
-    """Return the same without caps."""
-    values, revenue = data.evidence.values, data.evidence.revenue
-    orders = np.zeros(revenue.n.shape[-1]) if values is None else values.orders.x.total[row]
-    if orders.any():
-        return tuple((revenue.total[row] / np.maximum(orders, 1.0)).tolist())
-    return tuple(revenue.mean[row].tolist())
 
 
 def remaining_lift_intervals(data: AnalysisData, decision: Decision, row: int) -> tuple[Interval | None, ...]:

@@ -90,7 +90,7 @@ def _summary(context: DecisionContext, leader: VariantResult | None, revenue_cen
     """Sum up all variants, and the comparison of this look's leader with the control."""
     experiment = context.experiment
     label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
-    control = context.control
+    control, revenue = context.control, leader.details.revenue if leader else None
     visitors = sum(variant.visitors for variant in context.variants)
     conversions = sum(variant.conversions for variant in context.variants)
     return GoalSummary(
@@ -107,15 +107,15 @@ def _summary(context: DecisionContext, leader: VariantResult | None, revenue_cen
         best_variant_name=leader.variant_name if leader else None,
         winner_variant_name=leader.variant_name if leader and leader.status == "winner" else None,
         improvement=leader.improvement if leader else None,
-        confidence=leader.confidence if leader else None,
-        score_value=leader.score_value if leader else None,
-        score_progress=leader.score_progress if leader else None,
+        confidence=leader.compared.confidence if leader else None,
+        score_value=leader.compared.score_value if leader else None,
+        score_progress=leader.compared.score_progress if leader else None,
         score_label=label,
         score_description=description,
         effective_confidence_threshold=context.data.plan.threshold,
-        rpv_lift=leader.rpv_lift if leader else None,
+        rpv_lift=revenue.improvement if revenue else None,
         projected_annual_revenue_impact_cents=(
-            leader.projected_annual_revenue_impact_cents if leader else None
+            revenue.projected_annual_revenue_impact_cents if revenue else None
         ),
         status=leader.status if leader else "insufficient_data",
     )

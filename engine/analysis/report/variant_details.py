@@ -1,52 +1,73 @@
-"""Unadjusted, capped, per-order and factored results of each variant, as columns of results."""
+"""Comparisons of each variant with the control, and the details that explain them, out of the arrays."""
+
+from dataclasses import replace
 
 import numpy as np
 
+from engine.analysis.comparison.absolute_intervals import absolute_difference_intervals
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.best_variant import chances_to_be_best
-from engine.analysis.comparison.metrics import Metrics, mean_amounts
-from engine.analysis.comparison.revenue import RevenueParts
+from engine.analysis.comparison.corrections import adjust_chances
+from engine.analysis.comparison.metrics import mean_amounts
+from engine.analysis.comparison.plan import AnalysisPlan
+from engine.analysis.comparison.revenue import RevenueEffects, RevenueParts, compare_revenue
 from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.comparison.yearly_impact import eligible_visitors_a_year
-from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values
-from engine.analysis.results.variant_result import Capped, FunnelStep, RevenuePart, Unadjusted
-from engine.stats.arrays import FloatArray
+from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values, whole_numbers
+from engine.analysis.results.variant_result import (
+    Capped,
+    Comparison,
+    Details,
+    FunnelStep,
+    Metric,
+    Unadjusted,
+)
+from engine.stats.arrays import BoolArray, FloatArray
 
 
-def detail_columns(data: AnalysisData, parts: RevenueParts | None) -> dict[str, Nested]:
-    """Compute the details of every result, goals by variants under the names of VariantResult's fields."""
-    conversion, spending = _revenue_parts(data, parts)
-    return {
-        "chance_to_be_best": numbers(chances_to_be_best(data)),
-        "orders": _orders(data),
-        "unadjusted": _unadjusted(data),
-        "capped": _capped(data),
-        "steps": _steps(data),
+def variant_comparisons(data: AnalysisData, significance: Significance) -> Nested:
+    """Compare every variant with the control on each goal's metric, goals by variants."""
+    chances = adjust_chances(data, significance.effects.chance)
+    compared, levels = _are_compared(data.plan), significance.interval_levels
+    bounds = absolute_difference_intervals(data, significance)
+    return _cells_of(
+        _comparison_columns(data.plan, significance)
+        | {
+            "adjusted_chance_to_beat": numbers(chances, where=compared),
+            "absolute_difference_interval": intervals(*bounds, levels, where=compared),
+            "sequential_interval": _sequential_intervals(data, significance, compared),
+        }
+    )
+
+
+def variant_details(data: AnalysisData, metrics: Nested, revenue_cents: Nested) -> Nested:
+    """Compute the details of every result, goals by variants, as are the metrics compared and the revenue."""
+    effects = compare_revenue(data)
+    conversion, spending = _revenue_parts(data, effects.parts)
+    columns = {
+        "revenue": _revenue_comparisons(data.plan, effects),
         "conversion_part": conversion,
         "spending_part": spending,
+        "unadjusted": _unadjusted(data),
+        "capped": _capped(data),
+        "per_order": _per_order(data, metrics, revenue_cents),
+        "steps": _steps(data),
     }
+    return [
+        [Details(**dict(zip(columns, cell, strict=True))) for cell in zip(*row, strict=True)]
+        for row in zip(*columns.values(), strict=True)
+    ]
 
 
 def _unadjusted(data: AnalysisData) -> Nested:
     """Compare without the pre-period what CUPED adjusts."""
-    if not data.metrics.is_adjusted.any():
-        return no_cells(data.evidence.conversions.shape)
-    return _without_adjustment(data, assess_significance(data.without_covariate()), data.metrics)
-
-
-def _without_adjustment(data: AnalysisData, plain: Significance, adjusted: Metrics) -> Nested:
-    effects = plain.effects
-    compared = adjusted.is_adjusted[:, None] & (np.arange(len(data.plan.weights)) != data.plan.control)
-    improvement, score = numbers(effects.improvement), numbers(plain.score)
-    p_value = p_values(effects.log_p, where=compared)
-    bounds = intervals(effects.low, effects.high, plain.interval_levels, where=compared)
-    cells = no_cells(compared.shape)
-    for goal, variant in np.argwhere(compared).tolist():
+    adjusted, cells = data.metrics, no_cells(data.evidence.conversions.shape)
+    if not adjusted.is_adjusted.any():
+        return cells
+    plain = assess_significance(data.without_covariate())
+    comparisons = _cells_of(_comparison_columns(data.plan, plain))
+    for goal, variant in np.argwhere(adjusted.is_adjusted[:, None] & _are_compared(data.plan)).tolist():
         cells[goal][variant] = Unadjusted(
-            improvement=improvement[goal][variant],
-            improvement_interval=bounds[goal][variant],
-            p_value=p_value[goal][variant],
-            score_value=score[goal][variant],
+            comparison=comparisons[goal][variant],
             status=plain.status[goal, variant].item(),
             variance_reduction=float(adjusted.reduction[goal]),
             covariates=data.evidence.covariates.get(goal, ()),
@@ -60,11 +81,13 @@ def _capped(data: AnalysisData) -> Nested:
         return cells
     for goal in np.flatnonzero(np.isfinite(values.caps)).tolist():
         means, yearly = mean_amounts(values)[goal].tolist(), _capped_yearly(data, goal)
+        plain = _uncapped(data, goal).tolist()
         cells[goal] = [
             Capped(
                 cap=float(values.caps[goal]),
                 visitors=visitors,
                 mean=means[column],
+                uncapped=plain[column],
                 projected_annual_revenue_impact_cents=yearly[column],
             )
             for column, visitors in enumerate(values.capped[goal].tolist())
@@ -84,6 +107,15 @@ def _capped_yearly(data: AnalysisData, goal: int) -> list[int | None]:
     return [None if column == control else round(gaps[column] * eligible) for column in columns]
 
 
+def _uncapped(data: AnalysisData, goal: int) -> FloatArray:
+    """Return each variant's cents per visitor, or per order where the goal is measured so."""
+    values, revenue = data.evidence.values, data.evidence.revenue[goal]
+    orders = None if values is None else values.orders.x.total[goal]
+    if orders is None or not orders.any():
+        return revenue.mean
+    return np.asarray(revenue.total / np.maximum(orders, 1.0))
+
+
 def _steps(data: AnalysisData) -> Nested:
     """List the steps of goals that are funnels."""
     cells = no_cells(data.evidence.conversions.shape)
@@ -98,15 +130,21 @@ def _funnel_step(name: str, visitors: int) -> FunnelStep:
     return FunnelStep(name=name, visitors=visitors)
 
 
-def _orders(data: AnalysisData) -> Nested:
+def _per_order(data: AnalysisData, metrics: Nested, revenue_cents: Nested) -> Nested:
+    """Describe revenue per order of goals that are compared so: of all orders, without caps."""
     values, cells = data.evidence.values, no_cells(data.evidence.conversions.shape)
     if values is None:
         return cells
-    for goal, measured in enumerate(data.experiment.goals):
-        if not measured.measure.is_per_order or not values.orders.n[goal].any():
-            continue
-        cells[goal] = [round(orders) for orders in values.orders.x.total[goal].tolist()]
+    for goal in range(len(cells)):
+        if metrics[goal][0].name == "revenue_per_order":
+            orders = map(round, values.orders.x.total[goal].tolist())
+            cells[goal] = list(map(_of_orders, metrics[goal], revenue_cents[goal], orders))
     return cells
+
+
+def _of_orders(metric: Metric, revenue_cents: int, orders: int) -> Metric:
+    value = revenue_cents / orders if orders else None
+    return replace(metric, value=value, n=orders, interval=None, is_partial=False)
 
 
 def _revenue_parts(data: AnalysisData, parts: RevenueParts | None) -> tuple[Nested, Nested]:
@@ -125,8 +163,68 @@ def _factor(parts: RevenueParts, improvement: FloatArray, chance: FloatArray) ->
     rows = zip(np.isnan(parts.converted).tolist(), numbers(improvement), numbers(chance), strict=True)
     return [
         [
-            None if is_missing else RevenuePart(improvement=change, chance_to_beat=chance_to_beat)
+            None if is_missing else Comparison(improvement=change, chance_to_beat=chance_to_beat)
             for is_missing, change, chance_to_beat in zip(*row, strict=True)
         ]
         for row in rows
     ]
+
+
+def _comparison_columns(plan: AnalysisPlan, significance: Significance) -> dict[str, Nested]:
+    """List what every comparison has, goals by variants under the names of a Comparison's fields."""
+    effects, score, compared = significance.effects, significance.score, _are_compared(plan)
+    arrays = {
+        "improvement": effects.improvement,
+        "absolute_difference": effects.difference,
+        "log_p_value": effects.log_p,
+        "confidence": significance.confidence,
+        "score_value": score,
+        "score_progress": np.minimum(score / plan.threshold, 1.0),
+        "chance_to_beat": effects.chance,
+        "expected_loss": effects.loss,
+    }
+    return {
+        **{name: numbers(values, where=compared) for name, values in arrays.items()},
+        "p_value": p_values(effects.log_p, where=compared),
+        "improvement_interval": intervals(
+            effects.low, effects.high, significance.interval_levels, where=compared
+        ),
+    }
+
+
+def _revenue_comparisons(plan: AnalysisPlan, revenue: RevenueEffects) -> Nested:
+    """Compare every variant's revenue per visitor with the control's, on every goal."""
+    compared = _are_compared(plan)
+    lifts, differences = (numbers(one, where=compared) for one in (revenue.lift, revenue.difference))
+    yearly = whole_numbers(revenue.yearly, where=compared)
+    return [list(map(_of_revenue, *row)) for row in zip(lifts, differences, yearly, strict=True)]
+
+
+def _of_revenue(lift: float | None, difference: float | None, yearly: int | None) -> Comparison:
+    return Comparison(
+        improvement=lift, absolute_difference=difference, projected_annual_revenue_impact_cents=yearly
+    )
+
+
+def _are_compared(plan: AnalysisPlan) -> BoolArray:
+    """Flag the variants besides the control."""
+    return np.asarray(np.arange(len(plan.weights)) != plan.control)
+
+
+def _cells_of(columns: dict[str, Nested]) -> Nested:
+    """Build a comparison of each cell with a number, None of others."""
+    return [
+        [
+            None if cell.count(None) == len(cell) else Comparison(**dict(zip(columns, cell, strict=True)))
+            for cell in zip(*row, strict=True)
+        ]
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def _sequential_intervals(data: AnalysisData, significance: Significance, compared: BoolArray) -> Nested:
+    monitoring = significance.monitoring
+    if monitoring is None:
+        return no_cells(significance.gain.shape)
+    levels = np.full(significance.gain.shape, 1.0 - data.plan.two_sided_alpha)
+    return intervals(monitoring.lift_low, monitoring.lift_high, levels, where=compared)

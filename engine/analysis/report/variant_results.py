@@ -4,25 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.analysis.comparison.absolute_intervals import absolute_difference_intervals, rate_intervals
+from engine.analysis.comparison.absolute_intervals import rate_intervals
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.corrections import adjust_chances
+from engine.analysis.comparison.best_variant import chances_to_be_best
 from engine.analysis.comparison.metrics import have_means, mean_amounts
-from engine.analysis.comparison.revenue import RevenueEffects, compare_revenue
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.report.missing_reasons import missing_reasons
-from engine.analysis.report.variant_details import detail_columns
-from engine.analysis.results.numbers import (
-    Nested,
-    intervals,
-    listed,
-    no_cells,
-    numbers,
-    p_values,
-    whole_numbers,
-)
-from engine.analysis.results.variant_result import VariantResult
-from engine.stats.arrays import BoolArray
+from engine.analysis.report.variant_details import variant_comparisons, variant_details
+from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, whole_numbers
+from engine.analysis.results.variant_result import Metric, MetricName, VariantResult
 
 
 def variant_results(
@@ -32,121 +22,105 @@ def variant_results(
 
     `currency` is that of goals without their own.
     """
-    revenue = compare_revenue(data)
-    columns = (
-        _counts(data)
-        | {"status": significance.status.tolist()}
-        | _comparisons(data, significance, revenue)
-        | detail_columns(data, revenue.parts)
-    )
+    evidence, totals = data.evidence, data.evidence.totals
+    bounds = _own_intervals(data)
+    columns: dict[str, Nested] = {
+        "metric": _metrics_compared(data, bounds, currency),
+        "revenue": _revenue_per_visitor(data, bounds, currency),
+        "conversions": totals.conversions.tolist(),
+        "revenue_cents": whole_numbers(totals.revenue.total),
+        "status": significance.status.tolist(),
+        "comparison": variant_comparisons(data, significance),
+        "reason": missing_reasons(data, significance),
+        "chance_to_be_best": numbers(chances_to_be_best(data)),
+    }
+    if evidence.clusters is not None:
+        columns["clusters"] = evidence.clusters.known.tolist()
+    columns["details"] = variant_details(data, columns["metric"], columns["revenue_cents"])
+    goals, variants = evidence.conversions.shape
     return tuple(
         tuple(
-            _result(
-                data,
-                variant,
-                {name: column[place][variant] for name, column in columns.items()},
-                currency=goal.currency(currency),
-            )
-            for variant in range(len(data.experiment.variants))
+            _result(data, variant, {name: column[goal][variant] for name, column in columns.items()})
+            for variant in range(variants)
         )
-        for place, goal in enumerate(data.experiment.goals)
+        for goal in range(goals)
     )
 
 
-def _result(data: AnalysisData, variant: int, cells: dict[str, Any], *, currency: str) -> VariantResult:
-    arm, orders = data.experiment.variants[variant], cells["orders"]
+def _result(data: AnalysisData, variant: int, cells: dict[str, Any]) -> VariantResult:
+    arm = data.experiment.variants[variant]
     return VariantResult(
         variant_id=arm.id,
         variant_name=arm.name,
         is_control=variant == data.plan.control,
-        currency=currency,
         visitors=int(data.evidence.visitors[variant]),
         sample_ratio_expected=float(data.expected_shares[variant]),
-        revenue_per_order_cents=cells["revenue_cents"] / orders if orders else None,
         **cells,
     )
 
 
-def _counts(data: AnalysisData) -> dict[str, Nested]:
-    """List the counts of every variant, goals by variants, under the names of VariantResult's fields."""
-    evidence, totals = data.evidence, data.evidence.totals
-    everywhere = np.ones(evidence.conversions.shape, bool)
-    levels = np.full(everywhere.shape, 1.0 - data.plan.family_alpha)
-    return {
-        "conversions": totals.conversions.tolist(),
-        "conversion_rate": (totals.conversions / np.maximum(evidence.visitors, 1)).tolist(),
-        "revenue_cents": whole_numbers(totals.revenue.total, where=everywhere),
-        "revenue_per_visitor_cents": totals.revenue.mean.tolist(),
-        "mean": _means(data),
-        "observed_visitors": _observed_visitors(data),
-        "clusters": no_cells(everywhere.shape)
-        if evidence.clusters is None
-        else evidence.clusters.known.tolist(),
-        "rate_interval": intervals(*rate_intervals(data), levels, where=everywhere),
-    }
+def _own_intervals(data: AnalysisData) -> Nested:
+    """Compute the interval of every variant alone, goals by variants."""
+    low, high = rate_intervals(data)
+    return intervals(low, high, np.full(low.shape, 1.0 - data.plan.family_alpha))
 
 
-def _means(data: AnalysisData) -> Nested:
-    """List the means of goals that are measured otherwise than by conversions or revenue."""
-    values = data.evidence.values
-    shares = data.evidence.conversions / np.maximum(data.evidence.trials, 1)
-    means = shares if values is None else np.where(data.plan.is_mean[:, None], mean_amounts(values), shares)
-    is_measured = np.array([goal.measure.has_mean for goal in data.experiment.goals], bool)
-    is_share = np.array([goal.unit == "share" for goal in data.experiment.goals], bool)
-    is_share_so_far = _are_partial(data) & is_share & (data.plan.known_after > 0)
-    is_known = data.evidence.trials > 0 if values is None else have_means(values) & (data.evidence.trials > 0)
-    return numbers(means, where=(is_measured | is_share_so_far)[:, None] & is_known)
+def _metrics_compared(data: AnalysisData, bounds: Nested, currency: str) -> Nested:
+    """Describe what each goal compares, goals by variants; `currency` is that of goals without their own."""
+    evidence, values, nothing = data.evidence, _values(data), no_cells(data.evidence.trials.shape)
+    is_partial = (evidence.trials != evidence.visitors).any(axis=1).tolist()
+    return [
+        _row(
+            (values[row], evidence.trials[row].tolist(), (nothing if goal.unit == "cents" else bounds)[row]),
+            name=_name(data, row),
+            unit=goal.unit,
+            currency=goal.currency(currency),
+            is_partial=is_partial[row],
+        )
+        for row, goal in enumerate(data.experiment.goals)
+    ]
 
 
-def _are_partial(data: AnalysisData) -> BoolArray:
-    """Flag goals of which some visitors have no known outcome."""
-    return np.asarray((data.evidence.trials != data.evidence.visitors).any(axis=1))
+def _revenue_per_visitor(data: AnalysisData, bounds: Nested, currency: str) -> Nested:
+    """Describe revenue per visitor without caps in the same way, with its interval on goals of revenue."""
+    means, nothing = data.evidence.totals.revenue.mean.tolist(), no_cells(data.evidence.trials.shape)
+    visitors = data.evidence.visitors.tolist()
+    return [
+        _row(
+            (means[row], visitors, (bounds if goal.unit == "cents" else nothing)[row]),
+            name="revenue_per_visitor",
+            unit="cents",
+            currency=goal.currency(currency),
+        )
+        for row, goal in enumerate(data.experiment.goals)
+    ]
 
 
-def _observed_visitors(data: AnalysisData) -> Nested:
-    """List the visitors whose outcome is known, on goals where that is not all of them."""
-    observed = data.evidence.observed
-    if observed is None:
-        return no_cells(data.evidence.conversions.shape)
-    return listed(observed, where=np.broadcast_to(_are_partial(data)[:, None], observed.shape))
+def _row(columns: tuple[Nested, Nested, Nested], **of_goal: Any) -> list[Metric]:  # noqa: ANN401  # of a Metric
+    """Build the metric of each variant of a goal from its values, counts and intervals."""
+    cells = zip(*columns, strict=True)
+    return [Metric(value=value, n=n, interval=bounds, **of_goal) for value, n, bounds in cells]
 
 
-def _comparisons(
-    data: AnalysisData, significance: Significance, revenue: RevenueEffects
-) -> dict[str, Nested]:
-    """List the comparisons with the control in the same way; None in its own column."""
-    effects, score = significance.effects, significance.score
-    compared = np.arange(len(data.plan.weights)) != data.plan.control
-    arrays = {
-        "improvement": effects.improvement,
-        "log_p_value": effects.log_p,
-        "confidence": significance.confidence,
-        "score_value": score,
-        "score_progress": np.minimum(score / data.plan.threshold, 1.0),
-        "chance_to_beat": effects.chance,
-        "adjusted_chance_to_beat": adjust_chances(data, effects.chance),
-        "expected_loss": effects.loss,
-        "absolute_difference": effects.difference,
-        "rpv_lift": revenue.lift,
-        "revenue_difference_cents": revenue.difference,
-    }
-    levels = significance.interval_levels
-    return {
-        **{name: numbers(values, where=compared) for name, values in arrays.items()},
-        "p_value": p_values(effects.log_p, where=compared),
-        "projected_annual_revenue_impact_cents": whole_numbers(revenue.yearly, where=compared),
-        "improvement_interval": intervals(effects.low, effects.high, levels, where=compared),
-        "absolute_difference_interval": intervals(
-            *absolute_difference_intervals(data, significance), levels, where=compared
-        ),
-        "sequential_interval": _sequential_intervals(data, significance, compared),
-        "reason": missing_reasons(data, significance),
-    }
+def _name(data: AnalysisData, row: int) -> MetricName:
+    goal, evidence = data.experiment.goals[row], data.evidence
+    if goal.unit == "cents":
+        has_orders = evidence.values is not None and bool(evidence.values.orders.n[row].any())
+        is_per_order = goal.measure.is_per_order and has_orders
+        return "revenue_per_order" if is_per_order else "revenue_per_visitor"
+    is_so_far = data.plan.known_after[row] > 0 and (evidence.trials[row] != evidence.visitors).any()
+    return "mean" if goal.measure.has_mean or is_so_far else "conversion_rate"
 
 
-def _sequential_intervals(data: AnalysisData, significance: Significance, compared: BoolArray) -> Nested:
-    monitoring = significance.monitoring
-    if monitoring is None:
-        return no_cells(significance.gain.shape)
-    levels = np.full(significance.gain.shape, 1.0 - data.plan.two_sided_alpha)
-    return intervals(monitoring.lift_low, monitoring.lift_high, levels, where=compared)
+def _values(data: AnalysisData) -> Nested:
+    """List the values of what each goal compares; None where a mean is not known."""
+    evidence, goals = data.evidence, data.experiment.goals
+    amounts = evidence.revenue.mean if evidence.values is None else mean_amounts(evidence.values)
+    shares = evidence.conversions / np.maximum(evidence.trials, 1)
+    rates = evidence.totals.conversions / np.maximum(evidence.visitors, 1)
+    is_known = evidence.trials > 0
+    if evidence.values is not None:
+        is_known &= have_means(evidence.values)
+    means = np.where(is_known, np.where(data.plan.is_mean[:, None], amounts, shares), np.nan)
+    by_name = {"mean": means, "revenue_per_order": means, "conversion_rate": rates}
+    return [numbers(by_name.get(_name(data, row), amounts)[row]) for row in range(len(goals))]

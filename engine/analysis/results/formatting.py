@@ -54,6 +54,13 @@ def figure(value: float) -> str:
     return _with_minus(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
+def amount(value: float, unit: MetricUnit, currency: str) -> str:
+    """Format what a goal is measured in: a share, money or a number."""
+    if unit == "cents":
+        return money(value, currency)
+    return share(value) if unit == "share" else figure(value)
+
+
 def signed_figure(value: float) -> str:
     """Format a difference as `figure`, with its sign."""
     return f"+{figure(value)}" if value > 0 else figure(value)
@@ -111,5 +118,5 @@ def _with_minus(figure: str) -> str:
 
 def steps_text(variant: VariantResult) -> str:
     """List the visitors of a variant at each step of a funnel: `B: 900 visitors → cart 310 → paid 120`."""
-    steps = " → ".join(f"{step.name} {step.visitors:,}" for step in variant.steps or ())
+    steps = " → ".join(f"{step.name} {step.visitors:,}" for step in variant.details.steps or ())
     return f"{variant.variant_name}: {variant.visitors:,} visitors → {steps}"

@@ -31,7 +31,7 @@ def listed(values: npt.NDArray[Any], *, where: BoolArray) -> Nested:
     return nested
 
 
-def whole_numbers(values: FloatArray, *, where: BoolArray) -> Nested:
+def whole_numbers(values: FloatArray, *, where: BoolArray | bool = True) -> Nested:
     """Round the cells of an array with two axes; None where `where` is False or there is no finite number."""
     cells = listed(values, where=where & np.isfinite(values))
     return [[None if value is None else round(value) for value in row] for row in cells]
@@ -56,7 +56,9 @@ def interval(low: float, high: float, level: float) -> Interval | None:
     return Interval(low=number(low), high=number(high), level=level)
 
 
-def intervals(low: FloatArray, high: FloatArray, levels: FloatArray, *, where: BoolArray) -> Nested:
+def intervals(
+    low: FloatArray, high: FloatArray, levels: FloatArray, *, where: BoolArray | bool = True
+) -> Nested:
     """Build an interval from each cell of arrays with two axes; None where `where` is False."""
     masked = np.where(where, low, np.nan)
     rows = zip(masked.tolist(), high.tolist(), levels.tolist(), strict=True)

@@ -1,25 +1,16 @@
-"""Result of a variant on a goal: numbers, status and comparison, with None where there is no number.
+"""Result of a variant on a goal: counts, its metric, the comparison with the control, and details.
 
-Shares, minor units of money and unrounded numbers. Descriptions are those of the API's answers, which have
-percents in the place of shares, and null in that of None.
+Shares, minor units of money and unrounded numbers; None where there is no number.
 """
 
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from engine.analysis.results.answer_fields import (
-    NOT_ANSWERED,
-    PERCENT,
-    PROGRESS,
-    AnswerField,
-    described,
-)
+from engine.analysis.results.answer_fields import NOT_ANSWERED, PERCENT, AnswerField, described
+from engine.vocabulary import MetricUnit
 
 VariantStatus = Literal["control", "winner", "loser", "inconclusive", "insufficient_data"]
-
-_DIFFERENCE: Final = (
-    "Percentage points for conversion, cents per visitor for revenue, for other measures the unit of `mean`."
-)
+MetricName = Literal["conversion_rate", "revenue_per_visitor", "revenue_per_order", "mean"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +23,84 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unadjusted:
+class Metric:
+    """A metric of one variant as observed, of `n` visitors or orders, with its own interval.
+
+    `is_partial` where some visitors of the goal, of any variant, have no known outcome: `n` have one.
+    """
+
+    name: MetricName
+    value: float | None
+    unit: MetricUnit
+    currency: str
+    n: int
+    interval: Interval | None = None
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A metric of a variant against the control's; `improvement` is relative, a difference in its unit."""
+
+    improvement: float | None = None
+    improvement_interval: Interval | None = None
+    sequential_interval: Interval | None = None
+    absolute_difference: float | None = None
+    absolute_difference_interval: Interval | None = None
+    log_p_value: float | None = None
+    p_value: float | None = None
+    confidence: float | None = None
+    score_value: float | None = None
+    score_progress: float | None = None
+    chance_to_beat: float | None = None
+    adjusted_chance_to_beat: float | None = None
+    expected_loss: float | None = None
+    projected_annual_revenue_impact_cents: int | None = None
+
+
+_NOTHING: Final = Comparison()
+
+
+class _Compared:
+    """Gives a result with a comparison the numbers that are read most, None where there is none."""
+
+    __slots__ = ()
+    comparison: Comparison | None
+
+    @property
+    def compared(self) -> Comparison:
+        """The comparison; one without any number where there is none."""
+        return self.comparison or _NOTHING
+
+    @property
+    def improvement(self) -> float | None:
+        """The change relative to the control."""
+        return self.compared.improvement
+
+    @property
+    def improvement_interval(self) -> Interval | None:
+        """The interval of the improvement."""
+        return self.compared.improvement_interval
+
+    @property
+    def p_value(self) -> float | None:
+        """The p value of the comparison."""
+        return self.compared.p_value
+
+    @property
+    def chance_to_beat(self) -> float | None:
+        """The chance to be better than the control."""
+        return self.compared.chance_to_beat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unadjusted(_Compared):
     """The comparison with the control without CUPED."""
 
-    improvement: Annotated[float | None, AnswerField("percent", "Percent over the control.")]
-    improvement_interval: Annotated[Interval | None, PERCENT]
-    p_value: float | None
-    score_value: Annotated[float | None, AnswerField("score", "Percent.")]
+    comparison: Comparison | None
     status: VariantStatus
-    variance_reduction: Annotated[
-        float, AnswerField("percent", "Percent of the variance that CUPED removes.")
-    ]
-    covariates: Annotated[tuple[str, ...], described("What CUPED adjusted by.")] = ()
+    variance_reduction: float
+    covariates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +123,8 @@ class Capped:
         int | None,
         described("The yearly impact with the cap; that of the variant is without it. Null per order."),
     ]
+    # None in reports of before it was known.
+    uncapped: Annotated[float | None, NOT_ANSWERED] = None
 
     @property
     def cap_cents(self) -> float:
@@ -79,14 +138,6 @@ class Capped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RevenuePart:
-    """A factor of revenue per visitor compared with the control: percents, with a flat prior."""
-
-    improvement: Annotated[float | None, PERCENT]
-    chance_to_beat: Annotated[float | None, PERCENT]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FunnelStep:
     """A step of a funnel, in order; the last one is the goal's own event."""
 
@@ -97,117 +148,64 @@ class FunnelStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VariantResult:
-    """Results of a variant on a goal; comparisons are null for the control and without enough data."""
+class Details:
+    """What explains a result, where it applies; `revenue` compares revenue per visitor, on every goal."""
+
+    revenue: Comparison = _NOTHING
+    conversion_part: Comparison | None = None
+    spending_part: Comparison | None = None
+    unadjusted: Unadjusted | None = None
+    capped: Capped | None = None
+    per_order: Metric | None = None
+    steps: tuple[FunnelStep, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantResult(_Compared):
+    """Results of a variant on a goal; comparisons are null for the control and without enough data.
+
+    `metric` is what the comparison is of: with the cap where there is one, and of known outcomes. `revenue`
+    is that per visitor, without caps and of all visitors. `reason` explains the first number that is missing
+    in the comparison. `clusters` have a known outcome, and are None where visitors are assigned one by one.
+    """
 
     variant_id: str
     variant_name: str
     is_control: bool
-    currency: str
+    sample_ratio_expected: float
     visitors: int
     conversions: int
-    conversion_rate: Annotated[float, AnswerField("percent", "Percent of visitors.")]
     revenue_cents: int
-    revenue_per_visitor_cents: float
-    # With the cap, where there is one.
-    mean: Annotated[
-        float | None,
-        AnswerField(
-            "mean",
-            "Mean per visitor of the goal's `measure`, which `improvement` and `score_value` are of: "
-            "for `count` of the events; for `retained` the percent of `observed_visitors`, and for "
-            "other shares while a window is open. Null for other `converted` goals and for revenue.",
-        ),
-    ] = None
-    observed_visitors: Annotated[
-        int | None,
-        described("Visitors whose outcome is known, which comparisons are of; null where all have one."),
-    ] = None
-    steps: Annotated[
-        tuple[FunnelStep, ...] | None,
-        described("Visitors at each step, for goals with the measure `funnel`; null for others."),
-    ] = None
-    improvement: Annotated[float | None, AnswerField("percent", "Percent over the control.")] = None
-    confidence: Annotated[float | None, AnswerField("score", "Percent: 100 · (1 - p).")] = None
-    score_value: Annotated[
-        float | None,
-        AnswerField(
-            "score", "Percent to compare with effective_confidence_threshold; score_label says what it is."
-        ),
-    ] = None
-    score_progress: Annotated[float | None, PROGRESS] = None
-    chance_to_beat: Annotated[float | None, AnswerField("score", "Percent.")] = None
-    adjusted_chance_to_beat: Annotated[
-        float | None,
-        AnswerField(
-            "score",
-            "Percent: chance_to_beat with Holm's adjustment for several variants; null without "
-            "`statistics.correction` `holm` and several comparisons.",
-        ),
-    ] = None
+    clusters: int | None = None
+    metric: Metric
+    revenue: Metric
     status: VariantStatus
-    rpv_lift: Annotated[
-        float | None, AnswerField("percent", "Lift of revenue per visitor over the control, in percent.")
-    ] = None
-    projected_annual_revenue_impact_cents: int | None = None
-    p_value: Annotated[
-        float | None,
-        described("Of the wanted direction where statistics.alternative is one_sided; else two-sided."),
-    ] = None
-    log_p_value: Annotated[
-        float | None,
-        described("Natural logarithm of p_value: finite where p_value is too small for a float and 0."),
-    ] = None
-    improvement_interval: Annotated[Interval | None, AnswerField("percent", "Percents, as improvement.")] = (
-        None
-    )
-    absolute_difference: Annotated[float | None, AnswerField("difference", _DIFFERENCE)] = None
-    absolute_difference_interval: Annotated[
-        Interval | None,
-        AnswerField(
-            "difference",
-            "Interval of absolute_difference, at the level of improvement_interval: of conversion rates by "
-            f"Miettinen and Nurminen, of revenue by Welch. {_DIFFERENCE}",
-        ),
-    ] = None
-    rate_interval: Annotated[
-        Interval | None,
-        AnswerField(
-            "difference",
-            "Confidence interval of this variant alone, at the experiment's confidence level: of "
-            "conversion_rate (Wilson), in percent; for revenue goals of revenue_per_visitor_cents, in "
-            "cents; for other measures of mean.",
-        ),
-    ] = None
-    sequential_interval: Annotated[
-        Interval | None,
-        AnswerField(
-            "percent",
-            "Like improvement_interval, but valid at every look (confidence sequence). Null for Bayesian "
-            "experiments and bandits, and below 25 conversions per variant.",
-        ),
-    ] = None
-    expected_loss: Annotated[
-        float | None, AnswerField("difference", f"Expected loss of choosing the variant. {_DIFFERENCE}")
-    ] = None
-    sample_ratio_expected: Annotated[float, described("Expected share of the visitors.")]
-    chance_to_be_best: Annotated[
-        float | None, AnswerField("percent", "Probability to be the best of all variants, in percent.")
-    ] = None
-    orders: Annotated[int | None, described("Number of orders; for goals with `per` `order`.")] = None
-    revenue_per_order_cents: float | None = None
-    unadjusted: Annotated[
-        Unadjusted | None, described("Comparison without CUPED, where `statistics.cuped` adjusts this goal.")
-    ] = None
-    capped: Annotated[Capped | None, described("Cap of amounts, for goals with a `cap_percentile`.")] = None
-    conversion_part: Annotated[
-        RevenuePart | None, described("For revenue goals: the change in the share of paying visitors.")
-    ] = None
-    spending_part: Annotated[
-        RevenuePart | None, described("For revenue goals: the change in revenue per paying visitor.")
-    ] = None
-    revenue_difference_cents: Annotated[float | None, NOT_ANSWERED] = None
-    # Clusters that comparisons are of, with a known outcome; None where visitors are assigned one by one.
-    clusters: Annotated[int | None, NOT_ANSWERED] = None
-    # Explains the first number that is missing.
-    reason: Annotated[str | None, NOT_ANSWERED] = None
+    comparison: Comparison | None
+    reason: str | None
+    chance_to_be_best: float | None
+    details: Details
+
+    @property
+    def conversion_rate(self) -> float:
+        """The share of all visitors who converted so far."""
+        return self.conversions / max(self.visitors, 1)
+
+    @property
+    def revenue_per_visitor_cents(self) -> float:
+        """The revenue per visitor, of all visitors and without caps."""
+        return self.revenue.value or 0.0
+
+    @property
+    def mean(self) -> float | None:
+        """The metric where it is neither the conversion rate of all visitors nor revenue."""
+        return self.metric.value if self.metric.name == "mean" else None
+
+    @property
+    def observed_visitors(self) -> int | None:
+        """The visitors whose outcome is known; None where all have one."""
+        return self.metric.n if self.metric.is_partial else None
+
+    @property
+    def rate_interval(self) -> Interval | None:
+        """The interval of this variant alone: of revenue per visitor where the goal is revenue."""
+        return self.revenue.interval or self.metric.interval

@@ -47,20 +47,20 @@ def test_numbers_of_a_variant_are_those_of_its_counts() -> None:
     assert (variant.visitors, variant.conversions) == (1412, 118)
     assert variant.conversion_rate == pytest.approx(0.0836, abs=5e-5)
     assert variant.improvement == pytest.approx(118 / 1412 / (90 / 1400) - 1)
-    assert variant.absolute_difference == pytest.approx(118 / 1412 - 90 / 1400)
-    assert variant.confidence == variant.score_value
-    assert variant.p_value == pytest.approx(1 - (variant.confidence or 0))
-    assert (control.status, control.improvement, control.score_value, control.reason) == ("control",) + (
-        None,
-    ) * 3
+    assert variant.compared.absolute_difference == pytest.approx(118 / 1412 - 90 / 1400)
+    assert variant.compared.confidence == variant.compared.score_value
+    assert variant.p_value == pytest.approx(1 - (variant.compared.confidence or 0))
+    assert (control.status, control.improvement, control.compared.score_value, control.reason) == (
+        "control",
+    ) + (None,) * 3
 
 
 def test_both_methods_carry_p_and_chance_but_are_judged_on_their_own() -> None:
     frequentist = report_of(observed([5000, 5000], [500, 560])).goals[0].variants[1]
     bayesian = report_of(observed([5000, 5000], [500, 560]), analysis_method="bayesian").goals[0].variants[1]
     assert (frequentist.p_value, frequentist.chance_to_beat) == (bayesian.p_value, bayesian.chance_to_beat)
-    assert frequentist.score_value == frequentist.confidence
-    assert bayesian.score_value == bayesian.chance_to_beat
+    assert frequentist.compared.score_value == frequentist.compared.confidence
+    assert bayesian.compared.score_value == bayesian.chance_to_beat
     assert frequentist.improvement_interval is not None
     assert bayesian.improvement_interval is not None
     assert frequentist.improvement_interval.level == pytest.approx(0.95)
@@ -71,8 +71,8 @@ def test_both_methods_carry_p_and_chance_but_are_judged_on_their_own() -> None:
 def test_progress_is_the_share_of_the_threshold_and_at_most_whole() -> None:
     report = report_of(observed([5000] * 3, [500, 560, 900]))
     undecided, winner = report.goals[0].variants[1:]
-    assert undecided.score_progress == pytest.approx((undecided.score_value or 0) / 0.975)
-    assert winner.score_progress == 1.0
+    assert undecided.compared.score_progress == pytest.approx((undecided.compared.score_value or 0) / 0.975)
+    assert winner.compared.score_progress == 1.0
 
 
 def test_the_summary_is_everyone_and_the_lead() -> None:
@@ -104,18 +104,18 @@ def test_revenue_lift_stands_on_every_goal() -> None:
     goals = (a_goal(), a_goal(id="goal_2", goal_type="revenue", is_primary=False, config={}))
     report = report_of(observed([5000, 5000], hits, cents=moments, days=10), goals=goals)
     on_rate, on_money = (goal.variants[1] for goal in report.goals)
-    assert on_rate.rpv_lift == on_money.rpv_lift == pytest.approx(0.3)
+    assert on_rate.details.revenue.improvement == on_money.details.revenue.improvement == pytest.approx(0.3)
     assert on_rate.improvement == pytest.approx(0.2)
     assert on_money.improvement == pytest.approx(0.3)
     # 30 cents on each of 10,000 visitors in 10 days.
-    assert on_rate.projected_annual_revenue_impact_cents == 30 * 10_000 // 10 * 365
+    assert on_rate.details.revenue.projected_annual_revenue_impact_cents == 30 * 10_000 // 10 * 365
 
 
 def test_yearly_impact_is_of_every_eligible_visitor() -> None:
     moments = Moments(np.full((1, 2), 500.0), np.array([[100.0, 130.0]]), np.full((1, 2), 1e7))
     evidence = observed([500, 500], [50, 50], cents=moments, days=10)
     half = report_of(evidence, traffic_allocation=50).goals[0].variants[1]
-    assert half.projected_annual_revenue_impact_cents == 30 * 2000 // 10 * 365
+    assert half.details.revenue.projected_annual_revenue_impact_cents == 30 * 2000 // 10 * 365
 
 
 def test_days_add_up_and_are_all_there() -> None:
@@ -148,7 +148,7 @@ def test_edges_have_an_answer_or_a_reason(
             variant.improvement,
             variant.p_value,
             variant.chance_to_beat,
-            variant.expected_loss,
+            variant.compared.expected_loss,
         )
     else:
         assert reason in (variant.reason or "")
@@ -175,7 +175,11 @@ def test_refunds_beyond_sales_leave_no_relative_change() -> None:
     goal = a_goal(goal_type="revenue", config={})
     refunded = Moments(np.full((1, 2), 500.0), np.array([[-5.0, 9.0]]), np.full((1, 2), 500 * 30.0**2))
     variant = report_of(observed([500, 500], [40, 40], cents=refunded), goals=(goal,)).goals[0].variants[1]
-    assert (variant.improvement, variant.improvement_interval, variant.rpv_lift) == (None, None, None)
+    assert (variant.improvement, variant.improvement_interval, variant.details.revenue.improvement) == (
+        None,
+        None,
+        None,
+    )
     assert variant.p_value is not None
 
 

@@ -77,7 +77,7 @@ def test_revenue_adds_up_in_cents_and_refunds_convert_nobody() -> None:
     spent = challengers(judged(ROWS), goal=1)
     assert (spent["A"].revenue_cents, spent["A"].conversions) == (1999 - 300, 1)
     assert (spent["B"].revenue_cents, spent["B"].conversions) == (550, 1)
-    assert spent["A"].revenue_per_visitor_cents == pytest.approx(849.5)
+    assert spent["A"].revenue.value == pytest.approx(849.5)
 
 
 def test_days_are_local_and_add_up() -> None:

@@ -107,9 +107,9 @@ def test_numbers_are_those_of_clusters_by_a_formula_from_rows(weight: float) -> 
     here = frame.filter(pl.col("variant") == "B")
     assert (bought.visitors, bought.conversions) == (here.height, here["bought"].sum())
     assert bought.conversion_rate == pytest.approx(here["bought"].to_numpy().mean())
-    assert spent.revenue_per_visitor_cents == pytest.approx(100 * here["spent"].to_numpy().mean())
-    assert spent.absolute_difference is not None
-    assert spent.orders is None
+    assert spent.revenue.value == pytest.approx(100 * here["spent"].to_numpy().mean())
+    assert spent.compared.absolute_difference is not None
+    assert spent.details.per_order is None
 
 
 @pytest.mark.parametrize("goal", ["bought", "views"])
@@ -258,7 +258,7 @@ def test_a_covariate_narrows_the_interval_of_the_same_difference() -> None:
     for covariates in (None, "before"):
         bounds = of_variant(
             judged(frame, goals={"bought": Converted(covariates=covariates)})
-        ).absolute_difference_interval
+        ).compared.absolute_difference_interval
         assert bounds is not None
         assert bounds.low is not None
         assert bounds.high is not None
@@ -290,7 +290,7 @@ def test_a_covariate_is_adjusted_as_in_a_regression_of_clusters() -> None:
         ((z[arm] - z[arm].mean()) ** 2).sum() for arm in z
     )
     expected = ratio["B"] - ratio["A"] - slope * (z["B"].mean() - z["A"].mean())
-    assert found.absolute_difference == pytest.approx(expected, rel=1e-9)
+    assert found.compared.absolute_difference == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_posterior_of_clusters_is_the_normal_one_of_the_ratio() -> None:
@@ -358,7 +358,7 @@ def test_a_funnel_is_compared_by_cluster() -> None:
     frame = accounts(40, 5).with_columns(seen=pl.lit(value=True))
     found = of_variant(judged(frame, goals={"done": Funnel("seen", "bought")}))
     assert found.p_value == pytest.approx(of_variant(judged(frame)).p_value, rel=1e-9)
-    assert found.steps is not None
+    assert found.details.steps is not None
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def compared(df: pl.DataFrame, covariates: Any, goal: FrameGoal | None = None) -
 
 
 def unadjusted(found: VariantResult) -> Unadjusted:
-    assert found.unadjusted is not None
-    return found.unadjusted
+    assert found.details.unadjusted is not None
+    return found.details.unadjusted
 
 
 def coefficient(df: pl.DataFrame, outcome: Any, *columns: Any) -> float:
@@ -62,7 +62,7 @@ def test_several_covariates_are_an_analysis_of_covariance() -> None:
     expected = coefficient(
         df, df["spend"].to_numpy(), df["spend_before"], df["visits_before"], *dummies(df, "CH", "FR")
     )
-    assert found.absolute_difference == pytest.approx(expected, rel=1e-9)
+    assert found.compared.absolute_difference == pytest.approx(expected, rel=1e-9)
     assert unadjusted(found).variance_reduction > 0.7
     assert unadjusted(found).p_value == unadjusted(compared(df, "country")).p_value
 
@@ -83,22 +83,24 @@ def test_visitors_without_a_past_gain_by_their_country() -> None:
         df["newcomer"].cast(pl.Float64),
         *dummies(df, "CH", "FR"),
     )
-    assert both.absolute_difference == pytest.approx(expected, rel=1e-9)
+    assert both.compared.absolute_difference == pytest.approx(expected, rel=1e-9)
 
 
 def test_repeated_covariates_change_nothing() -> None:
     df = shoppers().with_columns(twice=2 * pl.col("spend_before"), same=pl.col("country"), one=pl.lit(1))
     plain = compared(df, ["spend_before", "country"])
     repeated = compared(df, ["spend_before", "country", "twice", "same", "one"])
-    assert repeated.absolute_difference == pytest.approx(plain.absolute_difference, rel=1e-9)
-    assert repeated.log_p_value == pytest.approx(plain.log_p_value, rel=1e-9)
+    assert repeated.compared.absolute_difference == pytest.approx(
+        plain.compared.absolute_difference, rel=1e-9
+    )
+    assert repeated.compared.log_p_value == pytest.approx(plain.compared.log_p_value, rel=1e-9)
 
 
 def test_an_unknown_category_is_one_of_its_own() -> None:
     df = shoppers().with_columns(country=pl.when(pl.col("newcomer")).then("country"))
     known = [(df["country"] == one).fill_null(value=False).cast(pl.Float64) for one in ("CH", "DE", "FR")]
     expected = coefficient(df, df["spend"].to_numpy(), *known)
-    assert compared(df, "country").absolute_difference == pytest.approx(expected, rel=1e-9)
+    assert compared(df, "country").compared.absolute_difference == pytest.approx(expected, rel=1e-9)
 
 
 def test_rare_categories_share_one() -> None:
@@ -113,7 +115,7 @@ def test_rare_categories_share_one() -> None:
         town=pl.when(df["town"] == "rare 1960").then(pl.lit("rare 1960")).otherwise("town")
     )
     many, together = compared(df, "town"), compared(few, "town")
-    assert many.absolute_difference == pytest.approx(together.absolute_difference, rel=1e-9)
+    assert many.compared.absolute_difference == pytest.approx(together.compared.absolute_difference, rel=1e-9)
 
 
 def test_a_ratio_is_adjusted_by_the_index_of_its_linearized_values() -> None:
@@ -126,7 +128,7 @@ def test_a_ratio_is_adjusted_by_the_index_of_its_linearized_values() -> None:
         ratio = y.sum() / x.sum()
         linear[rows] = ratio + (y - ratio * x) / x.mean()
     expected = coefficient(df, linear, df["spend_before"], *dummies(df, "CH", "FR"))
-    assert found.absolute_difference == pytest.approx(expected, rel=1e-9)
+    assert found.compared.absolute_difference == pytest.approx(expected, rel=1e-9)
 
 
 def test_rows_of_a_visitor_have_the_category_of_the_first() -> None:
@@ -141,7 +143,7 @@ def test_rows_of_a_visitor_have_the_category_of_the_first() -> None:
         analyze_frame(frame, control="old", **more).goals[0].variants[1]
         for frame in (df, pl.concat([later, df]))
     )
-    assert twice.absolute_difference == pytest.approx(once.absolute_difference, rel=1e-12)
+    assert twice.compared.absolute_difference == pytest.approx(once.compared.absolute_difference, rel=1e-12)
 
 
 def test_the_words_name_covariates() -> None:

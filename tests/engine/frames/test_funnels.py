@@ -17,9 +17,9 @@ GOAL = {"checkout": Funnel("cart", "pay", "done")}
 
 
 def steps(variant: VariantResult) -> list[int]:
-    assert variant.steps is not None
-    assert [step.name for step in variant.steps] == ["cart", "pay", "done"]
-    return [step.visitors for step in variant.steps]
+    assert variant.details.steps is not None
+    assert [step.name for step in variant.details.steps] == ["cart", "pay", "done"]
+    return [step.visitors for step in variant.details.steps]
 
 
 def funnel(df: pl.DataFrame, **more: Any) -> tuple[VariantResult, VariantResult]:

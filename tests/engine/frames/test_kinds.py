@@ -214,10 +214,10 @@ def test_amounts_of_each_goal_are_in_minor_units_of_its_currency(*, is_lazy: boo
     frame = pl.DataFrame({"variant": ["A", "B"] * 50} | {name: two * 50 for name, two in amounts.items()})
     goals = {"yen": Revenue(currency="JPY"), "dinars": Revenue(currency="KWD"), "euros": Revenue()}
     report = analyze_frame(frame.lazy() if is_lazy else frame, control="A", goals=goals, currency="EUR")
-    assert [[one.revenue_per_visitor_cents for one in goal.variants] for goal in report.goals] == [
+    assert [[one.revenue.value for one in goal.variants] for goal in report.goals] == [
         *([1200, 1300], [1234, 2000], [300, 350]),
     ]
-    assert [[one.currency for one in goal.variants] for goal in report.goals] == [
+    assert [[one.metric.currency for one in goal.variants] for goal in report.goals] == [
         *(["JPY"] * 2, ["KWD"] * 2, ["EUR"] * 2),
     ]
     assert [one.decision.revenue_currency for one in report.goals] == ["JPY", "KWD", "EUR"]

@@ -47,7 +47,7 @@ def test_a_quantile_is_compared_as_by_analyze_quantiles() -> None:
     assert found.p_value == pytest.approx(plain.p_value, abs=0.001)
     for one, other in (
         (found.improvement_interval, plain.improvement_interval),
-        (found.absolute_difference_interval, plain.difference_interval),
+        (found.compared.absolute_difference_interval, plain.difference_interval),
     ):
         assert one is not None
         assert other is not None
@@ -115,8 +115,8 @@ def test_a_running_test_is_judged_by_the_sequence() -> None:
     df = visits(1.5, n=6_000, at=at)
     report = primary(df, {"p": Quantile("seconds", q=0.5)}, timestamp="at", running=True)
     found = report.variants[1]
-    assert found.sequential_interval is not None
-    assert (found.sequential_interval.low or 0) > 0
+    assert found.compared.sequential_interval is not None
+    assert (found.compared.sequential_interval.low or 0) > 0
     assert report.decision.recommendation == "ship"
 
 

@@ -61,10 +61,10 @@ def test_counts_and_values_are_compared_as_means_by_visitor(column: str, kind: s
     (control, variant), (new, old) = compared(df, {column: kind}), arms(df, column)
     assert variant.mean == pytest.approx(new.mean(), rel=1e-12)
     assert control.mean == pytest.approx(old.mean(), rel=1e-12)
-    assert variant.absolute_difference == pytest.approx(new.mean() - old.mean(), rel=1e-9)
-    assert variant.log_p_value == pytest.approx(np.log(hall_p(new, old)), rel=1e-9)
+    assert variant.compared.absolute_difference == pytest.approx(new.mean() - old.mean(), rel=1e-9)
+    assert variant.compared.log_p_value == pytest.approx(np.log(hall_p(new, old)), rel=1e-9)
     assert variant.conversions == (new != 0).sum()
-    assert (variant.revenue_cents, variant.revenue_per_visitor_cents) == (0, 0.0)
+    assert (variant.revenue_cents, variant.revenue.value) == (0, 0.0)
     interval = variant.rate_interval
     assert interval is not None
     student = stats.t.interval(0.95, new.size - 1, new.mean(), stats.sem(new))
@@ -102,7 +102,7 @@ def test_rows_of_a_visitor_add_up() -> None:
         compared(frame, {"pages": "count"}, visitor="who")[1] for frame in (df, split)
     )  # fmt: skip
     assert halves.mean == pytest.approx(whole.mean, rel=1e-12)
-    assert halves.log_p_value == pytest.approx(whole.log_p_value, rel=1e-9)
+    assert halves.compared.log_p_value == pytest.approx(whole.compared.log_p_value, rel=1e-9)
 
 
 def test_a_ratio_of_any_two_columns_has_the_error_of_the_delta_method() -> None:
@@ -120,7 +120,7 @@ def test_a_ratio_of_any_two_columns_has_the_error_of_the_delta_method() -> None:
     assert control.mean == pytest.approx(linear[1].mean(), rel=1e-9)
     assert variant.p_value == pytest.approx(welch.pvalue, rel=1e-2)
     assert variant.improvement == pytest.approx(linear[0].mean() / linear[1].mean() - 1, rel=1e-9)
-    assert variant.orders is None
+    assert variant.details.per_order is None
 
 
 def test_a_ratio_of_small_denominators_is_that_of_the_sums() -> None:
@@ -157,10 +157,10 @@ def test_cuped_of_counts_and_values_is_an_analysis_of_covariance(goals: Any, out
     treated = (df["variant"] == "new").to_numpy().astype(float)
     x = sm.add_constant(np.column_stack([treated, df["habit"].to_numpy()]))
     fit = sm.OLS(df[outcome].cast(pl.Float64).to_numpy(), x).fit()
-    assert variant.absolute_difference == pytest.approx(fit.params[1], rel=1e-9)
+    assert variant.compared.absolute_difference == pytest.approx(fit.params[1], rel=1e-9)
     plain = compared(df, goals)[1]
-    assert variant.unadjusted is not None
-    assert variant.unadjusted.p_value == plain.p_value
+    assert variant.details.unadjusted is not None
+    assert variant.details.unadjusted.p_value == plain.p_value
 
 
 def test_cuped_of_a_ratio_keeps_its_unadjusted_result() -> None:
@@ -169,8 +169,8 @@ def test_cuped_of_a_ratio_keeps_its_unadjusted_result() -> None:
         compared(df, {"ctr": Ratio("clicks", "pages", covariates=covariates)})[1]
         for covariates in ("habit", None)
     )
-    assert adjusted.unadjusted is not None
-    assert adjusted.unadjusted.p_value == plain.p_value
+    assert adjusted.details.unadjusted is not None
+    assert adjusted.details.unadjusted.p_value == plain.p_value
 
 
 def test_counts_are_capped_at_a_percentile_of_those_above_0() -> None:
@@ -180,11 +180,11 @@ def test_counts_are_capped_at_a_percentile_of_those_above_0() -> None:
     both = np.concatenate([new, old])
     cap = np.percentile(both[both > 0], 90, method="inverted_cdf")
     new, old = np.minimum(new, cap), np.minimum(old, cap)
-    assert variant.capped is not None
-    assert variant.capped.cap == cap
-    assert variant.capped.mean == pytest.approx(new.mean(), rel=1e-12)
-    assert variant.capped.projected_annual_revenue_impact_cents is None
-    assert variant.log_p_value == pytest.approx(np.log(hall_p(new, old)), rel=1e-9)
+    assert variant.details.capped is not None
+    assert variant.details.capped.cap == cap
+    assert variant.details.capped.mean == pytest.approx(new.mean(), rel=1e-12)
+    assert variant.details.capped.projected_annual_revenue_impact_cents is None
+    assert variant.compared.log_p_value == pytest.approx(np.log(hall_p(new, old)), rel=1e-9)
 
 
 def test_a_posterior_of_counts_is_normal() -> None:
@@ -216,7 +216,7 @@ def test_a_running_test_of_any_measure_is_judged_by_its_plan_and_at_every_look(k
         statistics=Statistics(sequential="always_valid"),
     )
     variant = report.goals[0].variants[1]
-    assert variant.sequential_interval is not None
+    assert variant.compared.sequential_interval is not None
     assert report.plan.required_visitors is not None
     assert report.plan.source == "blinded"
 

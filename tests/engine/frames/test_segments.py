@@ -62,7 +62,7 @@ def test_a_segment_by_itself_is_the_frame_of_its_visitors() -> None:
             .variants[1]
         )
         assert one.variants[0].improvement == pytest.approx(alone.improvement)
-        assert one.variants[0].revenue_per_visitor_cents == pytest.approx(alone.revenue_per_visitor_cents)
+        assert one.variants[0].revenue_per_visitor_cents == pytest.approx(alone.revenue.value)
 
 
 def test_the_planted_difference_is_told_in_words() -> None:

@@ -71,25 +71,25 @@ def test_adjusted_difference_and_p_are_those_of_an_analysis_of_covariance(
     df = shoppers(seed=6)
     found = variant_of(df, {outcome: KINDS[kind](covariates=covariate)})
     fit = covariance_analysis(df, outcome, covariate)
-    assert found.absolute_difference == pytest.approx(unit * fit.params[1], rel=1e-9)
+    assert found.compared.absolute_difference == pytest.approx(unit * fit.params[1], rel=1e-9)
     # Robust errors differ from ours by the degrees of freedom only.
-    assert found.log_p_value == pytest.approx(np.log(fit.pvalues[1]), rel=0.01)
+    assert found.compared.log_p_value == pytest.approx(np.log(fit.pvalues[1]), rel=0.01)
 
 
 def test_unadjusted_result_stands_beside_the_adjusted_one() -> None:
     df = shoppers()
     adjusted = variant_of(df, {"spent": Revenue(covariates="before")})
     plain = variant_of(df, {"spent": "revenue"})
-    beside = adjusted.unadjusted
+    beside = adjusted.details.unadjusted
     assert beside is not None
-    assert plain.unadjusted is None
+    assert plain.details.unadjusted is None
     assert (beside.improvement, beside.p_value, beside.improvement_interval, beside.status) == (
         plain.improvement,
         plain.p_value,
         plain.improvement_interval,
         plain.status,
     )
-    assert (adjusted.log_p_value or 0) < (plain.log_p_value or 0)
+    assert (adjusted.compared.log_p_value or 0) < (plain.compared.log_p_value or 0)
     fit = covariance_analysis(df, "spent", "before")
     raw = sm.OLS(df["spent"].to_numpy(), sm.add_constant((df["variant"] == "new").to_numpy() * 1.0)).fit()
     assert beside.variance_reduction == pytest.approx(1 - fit.ssr / raw.ssr, abs=2e-3)
@@ -107,7 +107,7 @@ def test_a_covariate_that_says_half_halves_the_variance() -> None:
             "before": x,
         }
     )
-    found = variant_of(df, {"spent": Revenue(covariates="before")}).unadjusted
+    found = variant_of(df, {"spent": Revenue(covariates="before")}).details.unadjusted
     assert found is not None
     assert found.variance_reduction == pytest.approx(0.5, abs=0.01)
 
@@ -118,10 +118,10 @@ def test_visitors_without_a_past_stay_as_they_are() -> None:
     some = variant_of(unknown, {"spent": Revenue(covariates="before")})
     whole = variant_of(df, {"spent": Revenue(covariates="before")})
     none = unknown.with_columns(before=pl.lit(None, pl.Float64))
-    assert variant_of(none, {"spent": Revenue(covariates="before")}).unadjusted is None
-    assert some.unadjusted is not None
-    assert whole.unadjusted is not None
-    gain = some.unadjusted.variance_reduction / whole.unadjusted.variance_reduction
+    assert variant_of(none, {"spent": Revenue(covariates="before")}).details.unadjusted is None
+    assert some.details.unadjusted is not None
+    assert whole.details.unadjusted is not None
+    gain = some.details.unadjusted.variance_reduction / whole.details.unadjusted.variance_reduction
     assert gain == pytest.approx(2 / 3, abs=0.1)
 
 
@@ -129,7 +129,7 @@ def test_few_conversions_are_judged_exactly_and_not_adjusted() -> None:
     df = shoppers(400).with_row_index("i").with_columns(bought=pl.col("i") % 60 == 0)
     found = variant_of(df, {"bought": Converted(covariates="bought_before")})
     plain = variant_of(df, ["bought"])
-    assert (found.unadjusted, found.p_value) == (None, plain.p_value)
+    assert (found.details.unadjusted, found.p_value) == (None, plain.p_value)
 
 
 def test_capped_revenue_is_that_of_capped_values() -> None:
@@ -137,10 +137,10 @@ def test_capped_revenue_is_that_of_capped_values() -> None:
     found = variant_of(df, {"spent": Revenue(cap_percentile=95)})
     cap = np.percentile(df.filter(pl.col("spent") > 0)["spent"] * 100, 95, method="inverted_cdf")
     new, old = (np.minimum(np.round(cents(df, name)), cap) for name in ("new", "old"))
-    assert found.capped is not None
-    assert found.capped.cap_cents == cap
-    assert found.capped.visitors == (np.round(cents(df, "new")) > cap).sum()
-    assert found.log_p_value == pytest.approx(np.log(hall_p(new, old)), rel=1e-9)
+    assert found.details.capped is not None
+    assert found.details.capped.cap_cents == cap
+    assert found.details.capped.visitors == (np.round(cents(df, "new")) > cap).sum()
+    assert found.compared.log_p_value == pytest.approx(np.log(hall_p(new, old)), rel=1e-9)
     assert found.improvement == pytest.approx(new.mean() / old.mean() - 1, rel=1e-12)
     # Money that came in stays money.
     assert found.revenue_cents == round(cents(df, "new").sum())
@@ -157,20 +157,21 @@ def test_revenue_per_order_is_a_ratio_of_sums_with_the_error_of_the_delta_method
         ratios.append(y.sum() / x.sum())
         # Residuals by the ratio of both variants.
         variances.append(np.var(y - both * x, ddof=1) / len(x) / x.mean() ** 2)
-    assert found.absolute_difference == pytest.approx(ratios[1] - ratios[0], rel=1e-9)
+    assert found.compared.absolute_difference == pytest.approx(ratios[1] - ratios[0], rel=1e-9)
     z = (ratios[1] - ratios[0]) / np.sqrt(sum(variances))
-    assert found.log_p_value == pytest.approx(np.log(2 * stats.norm.sf(abs(z))), rel=5e-3)
-    assert found.revenue_per_order_cents == pytest.approx(ratios[1], rel=1e-9)
-    assert found.orders == df.filter(pl.col("variant") == "new")["orders"].sum()
+    assert found.compared.log_p_value == pytest.approx(np.log(2 * stats.norm.sf(abs(z))), rel=5e-3)
+    assert found.details.per_order is not None
+    assert found.details.per_order.value == pytest.approx(ratios[1], rel=1e-9)
+    assert found.details.per_order.n == df.filter(pl.col("variant") == "new")["orders"].sum()
 
 
 def test_adjusting_a_ratio_by_what_goes_with_it_makes_it_surer() -> None:
     df = shoppers(20_000)
     plain = variant_of(df, {"spent": Revenue(orders="orders")})
     adjusted = variant_of(df, {"spent": Revenue(orders="orders", covariates="before")})
-    assert adjusted.unadjusted is not None
-    assert adjusted.unadjusted.p_value == plain.p_value
-    assert adjusted.unadjusted.variance_reduction > 0.3
+    assert adjusted.details.unadjusted is not None
+    assert adjusted.details.unadjusted.p_value == plain.p_value
+    assert adjusted.details.unadjusted.variance_reduction > 0.3
     # The tenth more that was put in is found closer by.
     low, high = bounds(adjusted)
     assert low < 0.1 < high
@@ -185,7 +186,7 @@ def test_rows_of_one_visitor_come_together_before_anything_is_cut_or_counted() -
     goals = {"spent": Revenue(orders="orders", covariates="before", cap_percentile=90)}
     once = variant_of(df.with_columns((pl.col("spent") / 2).round(2) * 2), goals)
     twice = variant_of(halves.with_columns(pl.col("spent").round(2)), goals, visitor="who")
-    assert twice.log_p_value == pytest.approx(once.log_p_value, rel=1e-9)
+    assert twice.compared.log_p_value == pytest.approx(once.compared.log_p_value, rel=1e-9)
 
 
 @pytest.mark.parametrize(("goal", "message"), [
@@ -277,8 +278,8 @@ def test_history_makes_the_email_experiment_surer(email_challenge: EmailChalleng
     )
     for goal in report.goals:
         for found in goal.variants[1:]:
-            assert found.unadjusted is not None
-            assert 0 < found.unadjusted.variance_reduction < 0.05
+            assert found.details.unadjusted is not None
+            assert 0 < found.details.unadjusted.variance_reduction < 0.05
             assert found.status == "winner"
     assert {check.check: check.status for check in report.health}["alike_before"] == "ok"
 

@@ -121,7 +121,7 @@ def test_one_experiment_is_evidence_for_a_report() -> None:
     evidence = evidence_of(run, 1, started_at=STARTED, every=timedelta(days=1))
     report = analyze(an_experiment(status="running", traffic_strategy="bandit"), evidence, now=NOW)
     found = stratify(run.moments[:, 1, 0], run.moments[:, 1, 1])
-    assert report.goals[0].variants[1].absolute_difference == pytest.approx(
+    assert report.goals[0].variants[1].compared.absolute_difference == pytest.approx(
         found.variant.value - found.control.value
     )
     assert report.estimand is not None

@@ -14,6 +14,7 @@ from scipy import stats
 from engine.analysis.comparison.metrics import adjusted_metrics
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
@@ -146,15 +147,15 @@ def assert_same(served: Report, found: Report) -> None:
         for name in ("improvement", "log_p_value", "score_value", "absolute_difference"):
             # Revenue of an export is in cents, and taken as dollars here.
             if name != "absolute_difference" or goal.goal.unit != "cents":
-                assert getattr(ours, name) == pytest.approx(getattr(theirs, name), rel=1e-9), name
+                assert flatten(ours)[name] == pytest.approx(flatten(theirs)[name], rel=1e-9), name
         for name in ("low", "high"):
             bound = getattr(theirs.improvement_interval, name)
             assert getattr(ours.improvement_interval, name) == pytest.approx(bound, rel=1e-9)
         assert ours.status == theirs.status
-        assert ours.unadjusted is not None
-        assert theirs.unadjusted is not None
-        reduction = theirs.unadjusted.variance_reduction
-        assert ours.unadjusted.variance_reduction == pytest.approx(reduction, rel=1e-9)
+        assert ours.details.unadjusted is not None
+        assert theirs.details.unadjusted is not None
+        reduction = theirs.details.unadjusted.variance_reduction
+        assert ours.details.unadjusted.variance_reduction == pytest.approx(reduction, rel=1e-9)
 
 
 def test_the_service_and_a_data_frame_of_the_exported_visitors_agree(
@@ -165,7 +166,7 @@ def test_the_service_and_a_data_frame_of_the_exported_visitors_agree(
     assert exported["region"].n_unique() == CITIES
     assert exported["custom:plan"].null_count() > 100
     assert_same(report, analysed(exported))
-    unadjusted = report.goals[4].variants[1].unadjusted
+    unadjusted = report.goals[4].variants[1].details.unadjusted
     assert unadjusted is not None
     assert unadjusted.covariates == COVARIATES
     assert unadjusted.variance_reduction > 0.5
@@ -193,7 +194,7 @@ def test_a_snapshot_carries_the_covariates(store: WorkingStore, served: tuple[Pr
     snapshot = open_snapshot(store.snapshots.folder / project.id)
     kept = analyze_frame(snapshot.visitors(experiment.id), **snapshot.analysis(experiment.id))
     assert_same(report, kept)
-    unadjusted = kept.goals[1].variants[1].unadjusted
+    unadjusted = kept.goals[1].variants[1].details.unadjusted
     assert unadjusted is not None
     assert unadjusted.covariates == ("spent: before", "country", "region", "custom:plan")
 

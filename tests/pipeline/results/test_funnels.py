@@ -94,8 +94,8 @@ def of_step(step: str, who: str, minute: int) -> EventRow:
 
 
 def visitors_by_step(variant: VariantResult) -> list[int]:
-    assert variant.steps is not None
-    return [step.visitors for step in variant.steps]
+    assert variant.details.steps is not None
+    return [step.visitors for step in variant.details.steps]
 
 
 @pytest.mark.parametrize("more", [{}, {"analysis_method": "bayesian"}], ids=["frequentist", "bayesian"])
@@ -117,9 +117,9 @@ def test_funnels_are_those_of_a_data_frame(
     assert [visitors_by_step(one) for one in found] == [
         visitors_by_step(one) for one in wanted.goals[0].variants
     ]
-    assert found[0].steps is not None
-    assert [step.name for step in found[0].steps] == ["https://shop.example/", "cart", "buy"]
-    assert (found[1].sequential_interval is not None) == (not more)
+    assert found[0].details.steps is not None
+    assert [step.name for step in found[0].details.steps] == ["https://shop.example/", "cart", "buy"]
+    assert (found[1].compared.sequential_interval is not None) == (not more)
     assert 0 < found[0].conversions < done.filter(pl.col("buy"), variant="Control")["who"].n_unique()
     assert store.rollup.rebuild(project.id).drifted == ()
 
@@ -158,7 +158,7 @@ def test_cuped_adjusts_a_funnel_by_the_one_before(store: WorkingStore, done: pl.
     goals = {name: goal.with_options(covariates="bought_before") for name, goal in FRAME["goals"].items()}
     frame = done.with_columns(pl.col("bought_before").cast(pl.Int64))
     alike(report, analyze_frame(frame, **{**FRAME, "goals": goals}, visitor="who", timestamp="at"))
-    assert report.goals[0].variants[1].unadjusted is not None
+    assert report.goals[0].variants[1].details.unadjusted is not None
 
 
 def test_segments_of_a_funnel_are_those_of_a_data_frame(store: WorkingStore, done: pl.DataFrame) -> None:
@@ -210,8 +210,8 @@ def test_a_snapshot_has_the_visitors_at_each_step_of_a_funnel(
         assert 0 < found.conversions == wanted.conversions
         assert (found.mean, found.improvement) == (wanted.mean, wanted.improvement)
         assert visitors_by_step(found) == visitors_by_step(wanted)
-    assert wanted.steps is not None
-    assert wanted.steps[1].name == "bought: 2. cart"
+    assert wanted.details.steps is not None
+    assert wanted.details.steps[1].name == "bought: 2. cart"
 
 
 def test_steps_are_of_the_filtered_visitors_and_absent_where_they_were_not_counted(
@@ -229,7 +229,7 @@ def test_steps_are_of_the_filtered_visitors_and_absent_where_they_were_not_count
     with store.warehouse.transaction() as cursor:
         cursor.execute(f"ALTER TABLE {result_table('visitors', experiment.id)} DROP COLUMN g0_steps")
     before = store.results.report(experiment, project, now=NOW).goals[0].variants
-    assert [one.steps for one in before] == [None, None]
+    assert [one.details.steps for one in before] == [None, None]
     store.snapshots.write(project.id)
     snapshot = open_snapshot(store.snapshots.folder / project.id)
     assert snapshot.goal_columns(experiment.id) == {"bought": Converted()}

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
@@ -101,19 +102,21 @@ def alike(served: Report, analysed: Report) -> None:
     for ours, theirs in zip(served.goals, analysed.goals, strict=True):
         for found, wanted in zip(ours.variants, theirs.variants, strict=True):
             for name in COMPARED:
-                expected = getattr(wanted, name)
+                expected = flatten(wanted)[name]
                 is_number = isinstance(expected, float)
-                assert getattr(found, name) == (pytest.approx(expected, rel=1e-9) if is_number else expected)
+                assert flatten(found)[name] == (pytest.approx(expected, rel=1e-9) if is_number else expected)
             for name in INTERVALS:
                 assert bounds(found, name) == pytest.approx(bounds(wanted, name), rel=1e-9)
             # A frame without times has no days, and so no year.
-            capped = found.capped and replace(found.capped, projected_annual_revenue_impact_cents=None)
-            assert capped == wanted.capped
-            assert (found.unadjusted is None) == (wanted.unadjusted is None)
+            capped = found.details.capped and replace(
+                found.details.capped, projected_annual_revenue_impact_cents=None
+            )
+            assert capped == wanted.details.capped
+            assert (found.details.unadjusted is None) == (wanted.details.unadjusted is None)
 
 
 def bounds(result: VariantResult, name: str) -> list[float]:
-    interval = getattr(result, name)
+    interval = flatten(result)[name]
     return [] if interval is None else [interval.low, interval.high, interval.level]
 
 

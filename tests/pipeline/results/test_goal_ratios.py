@@ -134,7 +134,7 @@ def test_cuped_adjusts_a_ratio_by_its_numerator_before(store: WorkingStore, buye
         goals={"order": Ratio("spent", "orders", covariates="spent_before")},
     )
     alike(report, frame)
-    assert report.goals[0].variants[1].unadjusted is not None
+    assert report.goals[0].variants[1].details.unadjusted is not None
 
 
 def test_ratios_where_weights_changed_and_in_segments_are_those_of_a_data_frame(

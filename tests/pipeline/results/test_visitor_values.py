@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from engine.analysis.evidence.largest_visitors import MOST
+from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
@@ -87,16 +88,19 @@ def alike(served: VariantResult, analysed: VariantResult) -> None:
         "chance_to_be_best",
         "revenue_per_order_cents",
     ):
-        wanted = getattr(analysed, name)
-        found = getattr(served, name)
+        wanted, found = (flatten(one)[name] for one in (analysed, served))
         assert found == (None if wanted is None else pytest.approx(wanted, rel=1e-9)), name
-    assert (served.orders, served.status) == (analysed.orders, analysed.status)
+    assert (flatten(served)["orders"], served.status) == (flatten(analysed)["orders"], analysed.status)
     # A frame without times has no days, and so no year.
-    in_a_frame = served.capped and replace(served.capped, projected_annual_revenue_impact_cents=None)
-    assert in_a_frame == analysed.capped
-    assert (served.unadjusted is None) == (analysed.unadjusted is None)
-    if served.unadjusted and analysed.unadjusted:
-        assert served.unadjusted.variance_reduction == pytest.approx(analysed.unadjusted.variance_reduction)
+    in_a_frame = served.details.capped and replace(
+        served.details.capped, projected_annual_revenue_impact_cents=None
+    )
+    assert in_a_frame == analysed.details.capped
+    assert (served.details.unadjusted is None) == (analysed.details.unadjusted is None)
+    if served.details.unadjusted and analysed.details.unadjusted:
+        assert served.details.unadjusted.variance_reduction == pytest.approx(
+            analysed.details.unadjusted.variance_reduction
+        )
 
 
 @pytest.mark.parametrize(

@@ -180,10 +180,10 @@ def test_a_notebook_judges_as_carefully_as_the_service(
             if expected.goal.name == "Per order":
                 # Its orders are not in one row per visitor, so that only the counts agree.
                 continue
-            wanted = whole.unadjusted or whole
+            wanted = whole.details.unadjusted or whole
             assert variant.status == wanted.status
-            assert variant.score_value == pytest.approx(wanted.score_value, rel=1e-9)
-            assert variant.capped == whole.capped
+            assert variant.compared.score_value == pytest.approx(wanted.compared.score_value, rel=1e-9)
+            assert variant.details.capped == whole.details.capped
 
 
 def test_variants_that_nobody_saw_are_not_compared(store: WorkingStore) -> None:

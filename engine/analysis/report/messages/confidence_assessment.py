@@ -23,7 +23,7 @@ def assess_confidence(context: DecisionContext) -> str:
 
 
 def _is_unknown(leader: VariantResult) -> bool:
-    return leader.status == "insufficient_data" or None in {leader.score_value, leader.p_value}
+    return leader.status == "insufficient_data" or None in {leader.compared.score_value, leader.p_value}
 
 
 def _by_method(context: DecisionContext, leader: VariantResult, control: VariantResult) -> str:
@@ -39,13 +39,13 @@ def _by_method(context: DecisionContext, leader: VariantResult, control: Variant
 
 def _chance(context: DecisionContext, leader: VariantResult, control: VariantResult) -> str:
     """Compare the posterior chance with the threshold; alone it stops nothing."""
-    score = leader.score_value or 0.0
+    score = leader.compared.score_value or 0.0
     text = chance(score)
     pair = f"'{leader.variant_name}' is better than '{control.variant_name}'"
     threshold = context.data.plan.threshold
     counts = f"It counts as better from {share(threshold)}, and as worse up to {share(1.0 - threshold)}"
     waits = "; the action waits for what holds at every look, or for the plan" if _goes_on(context) else ""
-    adjusted = leader.adjusted_chance_to_beat
+    adjusted = leader.compared.adjusted_chance_to_beat
     several = "" if adjusted is None else f" With Holm's adjustment for several variants: {chance(adjusted)}."
     return f"{text[0].upper()}{text[1:]} chance that {pair}, by this look's data. {counts}{waits}.{several}"
 

@@ -1,12 +1,17 @@
 """Sentences on variants: their names, the comparison of two of them, and the harm that they do."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from engine.analysis.report.decision_context import DecisionContext
-from engine.analysis.report.goal_facts import amounts, uncapped_amounts
-from engine.analysis.results.formatting import difference, figure, listed, money, share, signed
-from engine.analysis.results.variant_result import Capped, VariantResult
+from engine.analysis.results.formatting import amount, difference, figure, listed, money, share, signed
+from engine.analysis.results.variant_result import Capped, MetricName, VariantResult
+
+_PER: Final[Mapping[MetricName, str]] = {
+    "revenue_per_visitor": " per visitor",
+    "revenue_per_order": " per order",
+}
 
 
 def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
@@ -35,63 +40,48 @@ def comparison(context: DecisionContext, variant: VariantResult, control: Varian
     """Describe the metric of both variants, the change, its interval and the adjustments."""
     result, against = _both(context, variant, control)
     if variant.improvement is None:
-        return (
-            f"{result}, and {against}{_difference(context, variant)}.{_uncapped(context, variant, control)}"
-        )
+        return f"{result}, and {against}{_difference(variant)}.{_uncapped(variant, control)}"
     change = f"{signed(variant.improvement)}{_precision(context, variant)}"
-    return f"{result}, and {against}: a change of {change}.{_uncapped(context, variant, control)}"
+    return f"{result}, and {against}: a change of {change}.{_uncapped(variant, control)}"
 
 
 def _both(context: DecisionContext, variant: VariantResult, control: VariantResult) -> tuple[str, str]:
     """Describe the metric of the variant, and of the control."""
     measure = context.goal.measure
     if context.goal.unit == "cents":
-        result = f"{quoted(variant)} brought {_brought(context, variant)} per {_unit(variant)}"
-        return result, f"{quoted(control)} {_brought(context, control)}"
+        result = f"{quoted(variant)} brought {_amount(variant)}{_PER[variant.metric.name]}"
+        return result, f"{quoted(control)} {_amount(control)}"
     if context.goal.unit == "number":
         predicate = measure.predicate.format(**context.goal.tracking)
-        result = f"{quoted(variant)} {predicate} {figure(variant.mean or 0.0)}{measure.per}"
-        return result, f"{quoted(control)} {figure(control.mean or 0.0)}"
+        result = f"{quoted(variant)} {predicate} {_amount(variant)}{measure.per}"
+        return result, f"{quoted(control)} {_amount(control)}"
     result = f"{_share_of(variant)} {measure.population} {measure.predicate} with {quoted(variant)}"
     return result, f"{_share_of(control)} with {quoted(control)}"
 
 
-def _difference(context: DecisionContext, variant: VariantResult) -> str:
+def _difference(variant: VariantResult) -> str:
     """Name the difference of means that have no relative change."""
-    if variant.absolute_difference is None:
-        return ""
-    return f": a difference of {difference(variant.absolute_difference, context.goal.unit, context.currency)}"
+    found, metric = variant.compared.absolute_difference, variant.metric
+    return "" if found is None else f": a difference of {difference(found, metric.unit, metric.currency)}"
 
 
 def _share_of(variant: VariantResult) -> str:
-    observed = variant.visitors if variant.observed_visitors is None else variant.observed_visitors
-    return f"{share(_rate(variant))} of {observed:,}"
+    return f"{_amount(variant)} of {variant.metric.n:,}"
 
 
-def _rate(variant: VariantResult) -> float:
-    return variant.conversion_rate if variant.mean is None else variant.mean
+def _amount(variant: VariantResult) -> str:
+    """Format what is compared in its unit; one that is not known is 0."""
+    metric = variant.metric
+    return amount(metric.value or 0.0, metric.unit, metric.currency)
 
 
-def _brought(context: DecisionContext, variant: VariantResult) -> str:
-    return money(amounts(context.data, context.row)[context.variants.index(variant)], context.currency)
-
-
-def _unit(variant: VariantResult) -> str:
-    return "visitor" if variant.revenue_per_order_cents is None else "order"
-
-
-def _uncapped(context: DecisionContext, variant: VariantResult, control: VariantResult) -> str:
+def _uncapped(variant: VariantResult, control: VariantResult) -> str:
     """Name the amounts without the cap, where they differ."""
-    if variant.capped is None:
+    if variant.details.capped is None or variant.metric.unit != "cents":
         return ""
-    places = [context.variants.index(one) for one in (variant, control)]
-    if context.goal.unit != "cents":
-        return ""
-    capped, plain = (
-        [money(cents[place], context.currency) for place in places]
-        for cents in (amounts(context.data, context.row), uncapped_amounts(context.data, context.row))
-    )
-    if capped == plain:
+    both, currency = (variant, control), variant.metric.currency
+    plain = [money(one.details.capped.uncapped or 0.0, currency) for one in both if one.details.capped]
+    if plain == [_amount(one) for one in both]:
         return ""
     return f" Without the cap: {plain[0]} and {plain[1]}."
 
@@ -103,12 +93,13 @@ def _precision(context: DecisionContext, variant: VariantResult) -> str:
         kind = "credible" if context.experiment.analysis_method == "bayesian" else "confidence"
         bounds = f"{signed(interval.low)} to {signed(interval.high)}"
         facts.append(f"{share(interval.level)} {kind} interval {bounds}")
-    if variant.unadjusted is not None:
+    details = variant.details
+    if details.unadjusted is not None:
         facts.append(_adjustment(context))
     if variant.clusters is not None:
         facts.append(_clusters(context, variant))
-    if variant.capped is not None:
-        facts.append(f"{_cap(context, variant.capped)}")
+    if details.capped is not None:
+        facts.append(f"{_cap(context, details.capped)}")
     return f" ({'; '.join(facts)})" if facts else ""
 
 
@@ -128,7 +119,7 @@ def _clusters(context: DecisionContext, variant: VariantResult) -> str:
 
 def _cap(context: DecisionContext, capped: Capped) -> str:
     if context.goal.unit == "cents":
-        return f"amounts capped at {money(capped.cap_cents, context.currency)}"
+        return f"amounts capped at {money(capped.cap, context.currency)}"
     return f"values capped at {figure(capped.cap)}"
 
 
@@ -225,17 +216,12 @@ def _change(context: DecisionContext, row: int, variant: VariantResult) -> str:
     if variant.improvement is not None and math.isnan(context.data.plan.absolute_margins[row]):
         return f"a change of {signed(variant.improvement)}"
     control = next(one for one in context.results[row] if one.is_control)
-    unit = context.experiment.goals[row].unit
-    if unit == "number":
-        return f"{figure(variant.mean or 0.0)} instead of {figure(control.mean or 0.0)}"
-    if unit == "cents":
-        pair = [money(one.revenue_per_visitor_cents, context.currency) for one in (variant, control)]
-        return f"{pair[0]} per visitor instead of {pair[1]}"
-    return f"{share(_rate(variant))} of visitors instead of {share(_rate(control))}"
+    per = " of visitors" if variant.metric.unit == "share" else _PER.get(variant.metric.name, "")
+    return f"{_amount(variant)}{per} instead of {_amount(control)}"
 
 
 def _change_or_earlier(context: DecisionContext, row: int, variant: VariantResult) -> str:
     """Describe a harmful change; where later data show none, as found at an earlier look."""
     change = _change(context, row, variant)
-    is_harm = (variant.absolute_difference or 0.0) * float(context.data.plan.wanted[row, 0]) < 0
+    is_harm = (variant.compared.absolute_difference or 0.0) * float(context.data.plan.wanted[row, 0]) < 0
     return change if is_harm else f"found at an earlier look and kept, now {change}"

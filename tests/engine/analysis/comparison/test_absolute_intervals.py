@@ -61,13 +61,13 @@ def test_the_difference_leaves_out_0_where_the_improvement_does(settings: dict[s
     seen = set()
     for hits in range(820, 1200, 20):
         control, variant, _ = results([1000, hits, 1010], **settings)
-        low, high, level = known(variant.absolute_difference_interval)
+        low, high, level = known(variant.compared.absolute_difference_interval)
         of_change = known(variant.improvement_interval)
         assert level == of_change[2]
         assert (low > 0, high < 0) == (of_change[0] > 0, of_change[1] < 0)
-        assert variant.absolute_difference is not None
-        assert low < variant.absolute_difference < high
-        assert control.absolute_difference_interval is None
+        assert variant.compared.absolute_difference is not None
+        assert low < variant.compared.absolute_difference < high
+        assert control.compared.absolute_difference_interval is None
         seen.add((low > 0, high < 0))
     assert len(seen) == 3
 
@@ -79,11 +79,12 @@ def test_revenue_has_intervals_in_cents(method: str) -> None:
     control, variant = analyze(experiment, counted, now=NOW).goals[0].variants
     for arm in (control, variant):
         low, high, level = known(arm.rate_interval)
-        assert low < arm.revenue_per_visitor_cents < high
+        assert arm.revenue.value is not None
+        assert low < arm.revenue.value < high
         assert level == pytest.approx(0.95)
-    low, high, level = known(variant.absolute_difference_interval)
-    assert variant.absolute_difference is not None
-    assert low < variant.absolute_difference < high
+    low, high, level = known(variant.compared.absolute_difference_interval)
+    assert variant.compared.absolute_difference is not None
+    assert low < variant.compared.absolute_difference < high
     of_change = known(variant.improvement_interval)
     assert (low > 0, level) == (of_change[0] > 0, of_change[2])
 
@@ -91,12 +92,12 @@ def test_revenue_has_intervals_in_cents(method: str) -> None:
 def test_money_that_does_not_vary_and_arms_without_visitors_have_none() -> None:
     counted = observed([400, 400], [0, 0])
     for variant in analyze(an_experiment(goals=(REVENUE,)), counted, now=NOW).goals[0].variants:
-        assert (variant.rate_interval, variant.absolute_difference_interval) == (None, None)
+        assert (variant.rate_interval, variant.compared.absolute_difference_interval) == (None, None)
     empty = analyze(an_experiment(), observed([0, 0], [0, 0]), now=NOW).goals[0].variants[1]
-    assert (empty.rate_interval, empty.absolute_difference_interval) == (None, None)
+    assert (empty.rate_interval, empty.compared.absolute_difference_interval) == (None, None)
 
 
 def test_a_variant_without_conversions_still_has_an_absolute_interval() -> None:
     variant = results([0, 40])[1]
     assert variant.improvement_interval is None
-    assert known(variant.absolute_difference_interval)[0] > 0
+    assert known(variant.compared.absolute_difference_interval)[0] > 0

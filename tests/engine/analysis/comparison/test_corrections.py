@@ -83,8 +83,8 @@ def test_adjusted_scores_are_held_against_the_level_itself(statistics: Statistic
     report = analyze(experiment, observed([10_000] * 3, [1000, 1165, 1089]), now=NOW)
     first = report.goals[0].variants[1]
     assert report.effective_confidence_threshold == pytest.approx(threshold)
-    assert first.score_value == first.confidence
-    assert first.p_value == pytest.approx(1 - (first.confidence or 0))
+    assert first.compared.score_value == first.compared.confidence
+    assert first.p_value == pytest.approx(1 - (first.compared.confidence or 0))
 
 
 def test_nothing_that_varies_is_adjusted_without_a_fuss() -> None:
@@ -115,14 +115,14 @@ def test_looking_at_any_time_waits_for_25_expected_conversions_and_says_so() -> 
 def test_both_intervals_are_the_same_where_one_may_look_at_any_time() -> None:
     experiment = an_experiment(statistics=Statistics(sequential="always_valid"))
     variant = analyze(experiment, observed([10_000, 10_000], [500, 640]), now=NOW).goals[0].variants[1]
-    assert variant.improvement_interval == variant.sequential_interval
+    assert variant.improvement_interval == variant.compared.sequential_interval
 
 
 def test_interval_is_tighter_the_nearer_the_planned_sample() -> None:
     def width(planned: int | None) -> float:
         experiment = an_experiment(statistics=Statistics(planned_sample=planned))
         report = analyze(experiment, observed([50_000, 50_000], [2500, 2600]), now=NOW)
-        interval = report.goals[0].variants[1].sequential_interval
+        interval = report.goals[0].variants[1].compared.sequential_interval
         assert interval is not None
         return (interval.high or 0) - (interval.low or 0)
 

@@ -64,7 +64,7 @@ def test_loss_under_the_prior_is_that_of_draws_whichever_way_is_wanted() -> None
     for direction, sign in (("increase", 1.0), ("decrease", -1.0)):
         goal = a_goal(config={"event_name": "x", "direction": direction})
         experiment = replace(bayesian(prior="pre_period"), goals=(goal,))
-        found = analyze(experiment, evidence, now=NOW).goals[0].variants[1].expected_loss
+        found = analyze(experiment, evidence, now=NOW).goals[0].variants[1].compared.expected_loss
         lost = np.maximum(sign * (draws[0] - draws[1]), 0.0)
         # Four standard errors of the draws.
         assert found == pytest.approx(lost.mean(), abs=4 * lost.std() / np.sqrt(lost.size))
@@ -79,7 +79,7 @@ def test_a_change_lies_in_its_own_interval_however_far_the_prior_draws_it_back()
     found = analyze(bayesian(prior="pre_period"), evidence, now=NOW).goals[0].variants[1]
     # Of 202 visitors, the prior's among them, 21 and 56 converted.
     assert found.improvement == pytest.approx(56 / 21 - 1)
-    assert found.absolute_difference == pytest.approx(35 / 202)
+    assert found.compared.absolute_difference == pytest.approx(35 / 202)
     interval = found.improvement_interval
     assert interval is not None
     assert (interval.low or 0) < 56 / 21 - 1 < (interval.high or 0) < 45 / 10 - 1
@@ -149,7 +149,7 @@ def test_an_arm_without_conversions_has_the_median_of_its_posterior() -> None:
     ratio = rng.beta(1, 1001, 400_000) / rng.beta(31, 971, 400_000)
     # -100% would be outside of the interval, and can't be.
     assert found.improvement == pytest.approx(np.median(ratio) - 1, abs=2e-4)
-    assert found.absolute_difference == pytest.approx(-0.03)
+    assert found.compared.absolute_difference == pytest.approx(-0.03)
 
 
 @pytest.mark.parametrize("hits", [0, 1, 2, 5, 9, 10, 20])
@@ -176,7 +176,7 @@ def test_identical_arms_are_even_under_a_prior_from_the_pre_period() -> None:
     assert data.beta_priors[0] == pytest.approx([1 + 100 * 43 / 2468, 1 + 100 * 2425 / 2468])
     found = analyze(bayesian(prior="pre_period"), evidence, now=NOW).goals[0].variants[1]
     assert found.chance_to_beat == pytest.approx(0.5, abs=1e-9)
-    assert (found.expected_loss or 0) > 0.0005
+    assert (found.compared.expected_loss or 0) > 0.0005
 
 
 def test_values_that_cannot_be_of_the_same_visitors_are_refused() -> None:

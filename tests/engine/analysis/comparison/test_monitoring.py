@@ -35,7 +35,7 @@ def winner(evidence: Evidence, **fields: Any) -> str | None:
 def test_sequential_interval_is_that_of_the_score_test_at_the_critical_value() -> None:
     plan = Statistics(planned_sample=20_000)
     result = treatment_of(an_experiment(statistics=plan), observed([10_000, 10_000], [500, 600]))
-    interval = result.sequential_interval
+    interval = result.compared.sequential_interval
     assert interval is not None
     assert interval.level == 0.95
     # Theorem 2.2 of Waudby-Smith et al. (2024): sqrt((1 + 1/x) log((x + 1)/alpha²)) at its smallest,
@@ -47,7 +47,7 @@ def test_sequential_interval_is_that_of_the_score_test_at_the_critical_value() -
 
 def test_sequential_interval_holds_more_than_that_of_one_look() -> None:
     result = treatment_of(an_experiment(), observed([3_000, 3_000], [300, 400]))
-    once, always = result.improvement_interval, result.sequential_interval
+    once, always = result.improvement_interval, result.compared.sequential_interval
     assert once is not None
     assert always is not None
     assert (always.low or 0) < (once.low or 0) < (once.high or 0) < (always.high or 0)
@@ -55,8 +55,8 @@ def test_sequential_interval_holds_more_than_that_of_one_look() -> None:
 
 def test_sequential_interval_keeps_the_level_of_each_of_several_comparisons() -> None:
     result = treatment_of(an_experiment(weights=(1, 1, 1)), observed([10_000] * 3, [500, 600, 550]))
-    assert result.sequential_interval is not None
-    assert result.sequential_interval.level == 0.975
+    assert result.compared.sequential_interval is not None
+    assert result.compared.sequential_interval.level == 0.975
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_sequential_interval_keeps_the_level_of_each_of_several_comparisons() ->
 def test_there_is_no_sequential_interval_where_it_would_not_hold(
     fields: dict[str, Any], evidence: Evidence
 ) -> None:
-    assert treatment_of(an_experiment(**fields), evidence).sequential_interval is None
+    assert treatment_of(an_experiment(**fields), evidence).compared.sequential_interval is None
 
 
 def test_a_test_that_ends_as_planned_asks_for_less_near_its_end_and_more_at_its_start() -> None:
@@ -103,7 +103,7 @@ def test_winner_of_a_test_that_ends_as_planned_stops_it_and_ships() -> None:
     assert report.goals[0].decision.recommendation == "ship"
     found = report.goals[0].variants[1]
     # The verdict's p and interval are those of all looks together.
-    assert found.improvement_interval == found.sequential_interval
+    assert found.improvement_interval == found.compared.sequential_interval
 
 
 def test_revenue_is_watched_per_visitor() -> None:
@@ -111,8 +111,10 @@ def test_revenue_is_watched_per_visitor() -> None:
     cents = Moments(np.array([n]), np.array([[500.0, 650.0]]), np.array([[4e9, 4e9]]))
     goal = a_goal(goal_type="revenue", config={})
     result = treatment_of(an_experiment(goals=(goal,)), observed([4_000, 4_000], hits, cents=cents))
-    assert result.sequential_interval is not None
-    assert (result.sequential_interval.low or 0) < 0.3 < (result.sequential_interval.high or 0)
+    assert result.compared.sequential_interval is not None
+    assert (
+        (result.compared.sequential_interval.low or 0) < 0.3 < (result.compared.sequential_interval.high or 0)
+    )
 
 
 def test_what_wins_at_one_look_does_not_stop_a_test() -> None:
@@ -170,4 +172,4 @@ def test_a_sample_far_ahead_leaves_no_interval_and_no_warning(is_revenue: bool) 
     goal = a_goal(goal_type="revenue", config={}) if is_revenue else a_goal()
     experiment = an_experiment(goals=(goal,), statistics=Statistics(planned_sample=10**12))
     result = treatment_of(experiment, observed([4_000, 4_000], [400, 420], cents=cents))
-    assert result.sequential_interval is None
+    assert result.compared.sequential_interval is None

@@ -41,13 +41,13 @@ def test_report_explains_revenue_and_nothing_else() -> None:
     arms, cents = a_shop()
     evidence = observed([5000, 5200], [[int((arm > 0).sum()) for arm in arms]], cents=cents)
     variant = analyze(an_experiment(goals=REVENUE), evidence, now=NOW).goals[0].variants[1]
-    assert variant.conversion_part is not None
-    assert variant.spending_part is not None
-    assert variant.conversion_part.improvement == pytest.approx(
+    assert variant.details.conversion_part is not None
+    assert variant.details.spending_part is not None
+    assert variant.details.conversion_part.improvement == pytest.approx(
         variant.conversion_rate / (500 / 5000) - 1, abs=0.2
     )
     plain = analyze(an_experiment(), evidence, now=NOW).goals[0].variants[1]
-    assert (plain.conversion_part, plain.spending_part) == (None, None)
+    assert (plain.details.conversion_part, plain.details.spending_part) == (None, None)
 
 
 @pytest.mark.parametrize("hits", [[0, 0], [1, 1], [0, 5]])
@@ -56,5 +56,5 @@ def test_with_hardly_anybody_paying_there_is_no_number_and_no_failure(hits: list
     total = np.array([hits], np.float64) * 100
     evidence = observed([50, 50], [hits], cents=Moments(n, total / n, np.array([hits]) * 1e4 - total**2 / n))
     report = analyze(an_experiment(goals=REVENUE), evidence, now=NOW)
-    part = report.goals[0].variants[1].spending_part
+    part = report.goals[0].variants[1].details.spending_part
     assert part is None or part.chance_to_beat is None

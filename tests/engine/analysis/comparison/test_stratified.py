@@ -64,7 +64,7 @@ def test_arms_are_compared_within_epochs() -> None:
     result = variant_of(report_of(observed_by_epoch(WEIGHTS, VISITORS, HITS)))
     assert control == pytest.approx(0.075)
     assert result.improvement == pytest.approx(0.2)
-    assert result.absolute_difference == pytest.approx(variant - control)
+    assert result.compared.absolute_difference == pytest.approx(variant - control)
     z = (variant - control) / np.sqrt(v_control + v_variant)
     skewness = skewness_by_hand()
     g = z + skewness * z**2 / 3 + skewness**2 * z**3 / 27 + skewness / 6
@@ -196,10 +196,10 @@ def test_money_is_compared_within_epochs_too() -> None:
     share = np.array([0.5, 0.5])
     means = (share[:, None] * cents.mean[:, 0]).sum(axis=0)
     assert result.improvement == pytest.approx(means[1] / means[0] - 1)
-    assert result.rpv_lift == pytest.approx(result.improvement)
-    assert result.revenue_difference_cents == pytest.approx(means[1] - means[0])
+    assert result.details.revenue.improvement == pytest.approx(result.improvement)
+    assert result.details.revenue.absolute_difference == pytest.approx(means[1] - means[0])
     # Taken apart over all visitors, the variant would have its worse day held against it.
-    assert (result.conversion_part, result.spending_part) == (None, None)
+    assert (result.details.conversion_part, result.details.spending_part) == (None, None)
     decision = report_of(evidence, goals=goals).goals[0].decision
     assert decision.incremental_revenue_impact_cents == round((means[1] - means[0]) * 28_000)
 

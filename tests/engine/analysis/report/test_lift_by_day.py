@@ -68,10 +68,10 @@ def test_the_last_day_is_that_of_the_report(rates: tuple[float, ...], fields: di
         assert found.visitors == variant.visitors
         if fields.get("statistics", Statistics()).sequential == "none":
             assert bounds(found.interval) == pytest.approx(bounds(variant.improvement_interval))
-        if variant.sequential_interval is None:
+        if variant.compared.sequential_interval is None:
             assert found.always_valid is None
         else:
-            assert bounds(found.always_valid) == pytest.approx(bounds(variant.sequential_interval))
+            assert bounds(found.always_valid) == pytest.approx(bounds(variant.compared.sequential_interval))
 
 
 def test_the_band_of_all_looks_holds_that_of_one_and_both_become_narrow() -> None:

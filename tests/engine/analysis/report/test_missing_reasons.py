@@ -57,8 +57,8 @@ def test_negative_revenue_of_the_control_is_the_reason_for_no_relative_change(pr
     assert variant.status == "winner"
     assert variant.improvement is None
     assert variant.improvement_interval is None
-    assert variant.rpv_lift is None
-    assert variant.absolute_difference == pytest.approx(369.0)
+    assert variant.details.revenue.improvement is None
+    assert variant.compared.absolute_difference == pytest.approx(369.0)
     assert variant.chance_to_beat == pytest.approx(1.0)
     assert report.decision.explanation.startswith(
         "'Treatment 1' brought 3.39 USD per visitor, and 'Control' \N{MINUS SIGN}0.30 USD: a difference of"

@@ -167,7 +167,7 @@ def test_a_mean_is_of_the_visitors_who_have_one() -> None:
     found = analyze_frame(sums=sums, control="A", goals={"load": "mean"}).goals[0].variants[1]
     assert (found.observed_visitors, found.mean) == (905, 2.5)
     expected = ttest_ind_from_stats(2.0, 1.0, 900, 2.5, 1.0, 905, equal_var=False)
-    assert found.log_p_value == pytest.approx(np.log(expected.pvalue), rel=1e-3)
+    assert found.compared.log_p_value == pytest.approx(np.log(expected.pvalue), rel=1e-3)
 
 
 GOOD: dict[str, Any] = {

@@ -23,17 +23,19 @@ def test_every_row_of_the_rule_has_a_message_and_a_situation() -> None:
 def test_every_figure_of_capped_revenue_is_of_the_cap_or_says_that_it_is_not() -> None:
     goal = report_of("capped revenue that falls without the cap").goals[0]
     control, variant = goal.variants
-    assert variant.capped is not None
-    assert control.capped is not None
+    assert variant.details.capped is not None
+    assert control.details.capped is not None
     assert variant.improvement is not None
-    assert variant.improvement > 0 > (variant.revenue_difference_cents or 0)
-    assert variant.capped.mean_cents / control.capped.mean_cents - 1 == pytest.approx(variant.improvement)
-    assert (variant.capped.projected_annual_revenue_impact_cents or 0) > 0
+    assert variant.improvement > 0 > (variant.details.revenue.absolute_difference or 0)
+    assert variant.details.capped.mean_cents / control.details.capped.mean_cents - 1 == pytest.approx(
+        variant.improvement
+    )
+    assert (variant.details.capped.projected_annual_revenue_impact_cents or 0) > 0
     assert (goal.decision.incremental_revenue_impact_cents or 0) > 0
     assert "more a year" in goal.decision.explanation
     assert "Without the cap: 14.50 USD and 15.00 USD." in goal.decision.explanation
     # The contract's formula, of the amounts as they are.
-    assert (variant.projected_annual_revenue_impact_cents or 0) < 0
+    assert (variant.details.revenue.projected_annual_revenue_impact_cents or 0) < 0
 
 
 def test_one_yearly_figure_is_shrunk_where_looks_or_variants_selected_the_variant() -> None:
