@@ -38,7 +38,11 @@ class AnalysisPlan:
 
     Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
     Bonferroni, `decision_alpha` what p values are compared with, and `threshold` the score from which a
-    comparison is decided, 1 - `decision_alpha`. They are one-sided where tests are.
+    comparison is decided, 1 - `decision_alpha`. They are one-sided where tests are (`is_one_sided`: p values
+    are of the wanted direction alone); `two_sided_alpha` is that of a comparison's two-sided interval, for a
+    one-sided test has alpha on each side. `requires_non_inferiority` where each guardrail must be shown to
+    lose no more than its margin. `is_split_by_weight` where weights determine the split: two variants have
+    some at least, and they never changed.
     `in_clusters` where visitors were not assigned one by one, so that goals are ratios of sums by cluster.
     `have_weights_changed` where visitors were split by several sets of weights, or may be before long.
     """
@@ -56,13 +60,18 @@ class AnalysisPlan:
     shares: FloatArray
     known_after: IntArray
     have_weights_changed: bool
+    is_guardrail: BoolArray
+    requires_non_inferiority: bool
+    is_split_by_weight: bool
     in_clusters: bool
     is_bayesian: bool
     is_bandit: bool
+    is_one_sided: bool
     statistics: Statistics
     lift_prior: LiftPrior | None
     family_alpha: float
     comparison_alpha: float
+    two_sided_alpha: float
     decision_alpha: float
     threshold: float
 
@@ -77,31 +86,6 @@ class AnalysisPlan:
         kept = 1.0 - np.where(is_relative, self.wanted * relative, 0.0)
         return kept, np.where(is_relative, 0.0, -self.wanted * absolute)
 
-    @property
-    def is_guardrail(self) -> BoolArray:
-        """Whether a goal has a margin of either kind."""
-        return np.asarray(~np.isnan(self.margins) | ~np.isnan(self.absolute_margins))
-
-    @property
-    def requires_non_inferiority(self) -> bool:
-        """Whether each guardrail must be shown to lose no more than its margin."""
-        return self.statistics.guardrails == "non_inferior"
-
-    @property
-    def is_one_sided(self) -> bool:
-        """Whether p values are of the wanted direction alone."""
-        return self.statistics.alternative == "one_sided"
-
-    @property
-    def two_sided_alpha(self) -> float:
-        """Level of a comparison's two-sided interval: a one-sided test has alpha on each side."""
-        return self.comparison_alpha * (2.0 if self.is_one_sided else 1.0)
-
-    @property
-    def is_split_by_weight(self) -> bool:
-        """Whether weights determine the split: at least two variants have some, and they never changed."""
-        return bool((self.weights > 0).sum() > 1) and not self.have_weights_changed
-
 
 def plan_analysis(experiment: Experiment, *, in_clusters: bool = False) -> AnalysisPlan:
     """Derive the plan of an experiment's analysis, of visitors or of clusters of them."""
@@ -115,7 +99,10 @@ def plan_analysis(experiment: Experiment, *, in_clusters: bool = False) -> Analy
         goal.config.get("minimum_effect_percent") or statistics.minimum_effect_percent for goal in goals
     ]
     weights = np.array([variant.weight for variant in variants], np.float64)
+    comparison_alpha = effective_alpha(experiment.confidence_level, len(variants))
+    is_one_sided = statistics.alternative == "one_sided"
     is_bayesian, is_bandit = experiment.analysis_method == "bayesian", experiment.traffic_strategy == "bandit"
+    have_changed = is_bandit or len(epochs_of(experiment)) > 1
     return AnalysisPlan(
         control=control,
         challengers=columns[:0] if control is None else columns[columns != control],
@@ -129,14 +116,19 @@ def plan_analysis(experiment: Experiment, *, in_clusters: bool = False) -> Analy
         weights=weights,
         shares=weights / max(weights.sum(), np.finfo(float).tiny),
         known_after=np.array([goal.known_after or 0 for goal in goals], np.int64),
-        have_weights_changed=is_bandit or len(epochs_of(experiment)) > 1,
+        have_weights_changed=have_changed,
+        is_guardrail=~np.isnan(margins) | ~np.isnan(absolute),
+        requires_non_inferiority=statistics.guardrails == "non_inferior",
+        is_split_by_weight=bool((weights > 0).sum() > 1) and not have_changed,
         in_clusters=in_clusters,
         is_bayesian=is_bayesian,
         is_bandit=is_bandit,
+        is_one_sided=is_one_sided,
         statistics=statistics,
         lift_prior=_lift_prior(statistics) if is_bayesian else None,
         family_alpha=effective_alpha(experiment.confidence_level, 1),
-        comparison_alpha=effective_alpha(experiment.confidence_level, len(variants)),
+        comparison_alpha=comparison_alpha,
+        two_sided_alpha=comparison_alpha * (2.0 if is_one_sided else 1.0),
         decision_alpha=decision_alpha(experiment),
         threshold=decision_threshold(experiment),
     )

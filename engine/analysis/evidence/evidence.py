@@ -90,6 +90,9 @@ class Evidence:
     `clusters` were assigned as a whole; None where visitors were assigned one by one. With them
     `several_variants` counts clusters, and `values` are those of clusters: each goal's `orders` pair the
     denominator of a cluster, such as its visitors, with its numerator.
+    Derived, goals by variants: `trials` are visitors whose outcome is known, and `known_units` those of the
+    units of assignment, which comparisons count: visitors, or their clusters. `assigned` are all of these by
+    variant, and `totals` what all visitors did so far, whether their outcomes are known or not.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -119,6 +122,10 @@ class Evidence:
     is_table: bool = False
     missing_sources: tuple[str, ...] = ()
     clusters: ClusterEvidence | None = None
+    trials: IntArray = field(init=False)
+    assigned: IntArray = field(init=False)
+    known_units: IntArray = field(init=False)
+    totals: Totals = field(init=False)
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -136,35 +143,22 @@ class Evidence:
         _check_observed(self)
         if self.clusters is not None:
             self.clusters.check_visitors(self.visitors)
+        trials = self.observed
+        if trials is None:
+            trials = np.broadcast_to(self.visitors, self.conversions.shape)
+        derived = {
+            "trials": trials,
+            "assigned": self.visitors if self.clusters is None else self.clusters.total,
+            "known_units": trials if self.clusters is None else self.clusters.known,
+            "totals": self.so_far or Totals(conversions=self.conversions, revenue=self.revenue),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
         n = self.revenue.n
         if ((n != self.visitors) & (n != self.trials) & (n != 0)).any():
             raise InvalidEvidenceError(
                 "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
             )
-
-    @property
-    def trials(self) -> IntArray:
-        """Visitors whose outcome is known, goals by variants."""
-        if self.observed is not None:
-            return self.observed
-        return np.broadcast_to(self.visitors, self.conversions.shape)
-
-    @property
-    def assigned(self) -> IntArray:
-        """Units of assignment by variant: visitors, or their clusters."""
-        return self.visitors if self.clusters is None else self.clusters.total
-
-    @property
-    def known_units(self) -> IntArray:
-        """Units of assignment whose outcome is known, goals by variants: they are what comparisons count."""
-        return self.trials if self.clusters is None else self.clusters.known
-
-    @property
-    def totals(self) -> Totals:
-        """What all visitors did so far, whether their outcomes are known or not."""
-        if self.so_far is not None:
-            return self.so_far
-        return Totals(conversions=self.conversions, revenue=self.revenue)
 
     def known_outcomes(self, goal: int | None) -> int:
         """Count the visitors whose outcome of a goal is known, all variants together; all without a goal.
