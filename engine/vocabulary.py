@@ -9,6 +9,8 @@ UrlMatchType = Literal["exact", "starts_with", "ends_with", "contains", "wildcar
 UrlRuleType = Literal["include", "exclude"]
 Trigger = Literal["direct", "manual", "element_visible", "click", "url_change", "callback"]
 TrafficStrategy = Literal["fixed", "bandit"]
+# Units of assignment besides the attributes that name one.
+UnitWord = Literal["visitor", "user"]
 AnalysisMethod = Literal["frequentist", "bayesian"]
 GoalType = Literal["pageview", "click", "custom_event", "revenue", "ga4_event"]
 SequentialMethod = Literal["none", "always_valid", "group_sequential"]

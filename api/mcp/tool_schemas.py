@@ -42,7 +42,7 @@ def self_contained(schema: Schema, components: Mapping[str, Schema]) -> Schema:
 def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
     """Return the schema of arguments without titles, lengths and patterns, and null as one of the types.
 
-    Of the descriptions of nested members the first sentence is kept.
+    Of the descriptions of nested members the first sentence is kept; whether they are closed is left out.
     """
     kept: Schema = {}
     for key, value in _with_null_as_type(schema).items():
@@ -54,6 +54,9 @@ def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
             continue
         elif key == "description" and is_nested:
             kept[key] = _FIRST_SENTENCE.match(value)[0]  # type: ignore[index]  # of any text
+        elif key == "additionalProperties" and is_nested and value is False:
+            # As _LEFT_OUT.
+            continue
         elif key == "default" and (value in (None, [], {}) or _is_of_members(schema)):
             continue
         elif key not in _LEFT_OUT:

@@ -22,12 +22,13 @@ from engine.vocabulary import (
     SequentialMethod,
     Status,
     Trigger,
+    UnitWord,
     UrlMatchType,
     UrlRuleType,
 )
 
 
-# The OpenAPI document describes these three by the records of the same names, as bodies have them too.
+# The OpenAPI document describes these four by the records of the same names, as bodies have them too.
 class UrlRule(BaseModel):
     """A rule that includes or excludes pages."""
 
@@ -59,6 +60,12 @@ class Statistics(BaseModel):
     prior: Prior
     prior_lift_percent: float
     prior_deviation_percent: float
+
+
+class AttributeUnit(BaseModel):
+    """A unit by the id in an attribute of visitors."""
+
+    attribute: str = Field(description="Key of the attribute, such as `account`.")
 
 
 class Change(BaseModel):
@@ -110,6 +117,9 @@ class Experiment(BaseModel):
     url_match_type: UrlMatchType
     url_rules: list[UrlRule]
     traffic_allocation: int = Field(description="Percent of eligible visitors who take part.")
+    unit: UnitWord | AttributeUnit = Field(
+        description="What is assigned and compared: `visitor`, `user`, or the id in an attribute."
+    )
     trigger: Trigger = Field(
         description="When a visitor on the page is exposed: at once, or after an action."
     )

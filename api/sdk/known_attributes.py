@@ -3,7 +3,8 @@
 import sys
 from typing import Final
 
-from pipeline.events.attributes import CUSTOM_OBJECTS, KNOWN_ATTRIBUTES
+from engine.design.units import CUSTOM_OBJECTS
+from pipeline.events.attributes import KNOWN_ATTRIBUTES
 
 SOURCE: Final = (
     "// What is no custom dimension, by `make snippet` from pipeline/events/attributes.py.\n"

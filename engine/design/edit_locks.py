@@ -20,6 +20,7 @@ LOCKED_WHILE_PAUSED = (
     "confidence_level",
     "analysis_method",
     "traffic_strategy",
+    "unit",
 )
 # Keys of every goal's config that decide its verdict, whichever events it counts.
 LOCKED_OF_GOALS = (

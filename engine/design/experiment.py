@@ -16,6 +16,7 @@ from engine.design.invariants import (
 )
 from engine.design.pauses import Pause, one_after_another
 from engine.design.targeting.rules import EVERYONE, targeting_rules
+from engine.design.units import UNIT, VISITOR, Unit
 from engine.design.variants import Name, PartId, Selector, Variant
 from engine.design.weight_epochs import WeightEpoch, in_order
 from engine.measures.measure import Measure
@@ -231,6 +232,12 @@ class Experiment:
             "`fixed` keeps the weights; `bandit` moves them to better variants (Thompson sampling)."
         ),
     ] = "fixed"
+    unit: Annotated[
+        Unit,
+        UNIT.described(
+            "What is assigned and compared: a `visitor`, a `user`, or what an attribute names, as an account."
+        ),
+    ] = VISITOR
     trigger: Annotated[Trigger, choice(words(Trigger))] = "direct"
     trigger_selector: Annotated[
         str | None,

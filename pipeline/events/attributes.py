@@ -8,6 +8,8 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from engine.design.units import CUSTOM_OBJECTS
+from engine.validation.sent_ids import whole_text
 from engine.vocabulary import VisitorIdentity
 from pipeline.events.request_headers.language import language_tag, preferred_language
 from pipeline.events.request_headers.location import MAX_TEXT, Location, country_code, location_of_headers
@@ -221,7 +223,6 @@ def segments_of(
 
 # Attributes that are no custom dimensions.
 KNOWN_ATTRIBUTES: Final = frozenset(EVENT_DIMENSIONS) | _TARGETING_ONLY
-CUSTOM_OBJECTS: Final = ("custom_dimensions", "custom_dimension")
 
 
 def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
@@ -238,7 +239,8 @@ def _text(value: object, limit: int | None = MAX_TEXT) -> str | None:
         return value[:limit].strip()
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else None
+    # JSON does not tell 12.0 from 12, nor does a browser.
+    return whole_text(value) or str(value) if isinstance(value, int | float) else None
 
 
 def _utm(url: str | None, given: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from engine.currencies import minor_units
+from engine.validation.sent_ids import MAX_ID_LENGTH
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client, segments_of
 from pipeline.events.body import EventBody
 from pipeline.events.browser_money import BrowserMoney
@@ -25,7 +26,6 @@ from pipeline.events.schema import (
     CONVERSION_KINDS,
     EVENT_TYPES,
     MAX_EVENT_BYTES,
-    MAX_ID_LENGTH,
     MAX_NAME_LENGTH,
     MAX_SELECTOR_LENGTH,
     MAX_URL_LENGTH,

@@ -1,11 +1,8 @@
 """Checks of field values: ids, amounts, currencies and text lengths."""
 
-from typing import Final
-
+from engine.validation.sent_ids import JUNK_IDS, MAX_ID_LENGTH
 from pipeline.events.rejections import RejectedError
-from pipeline.events.schema import MAX_CENTS, MAX_ID_LENGTH, MAX_VALUE
-
-JUNK_IDS: Final = frozenset({"", "null", "undefined", "[object Object]", "NaN"})
+from pipeline.events.schema import MAX_CENTS, MAX_VALUE
 
 
 def checked_id(field: str, value: str | None) -> str:

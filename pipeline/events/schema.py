@@ -14,7 +14,6 @@ from engine.vocabulary import GoalType
 from pipeline.events.timestamps import Timestamp
 
 MAX_EVENT_BYTES: Final = 32 * 1024
-MAX_ID_LENGTH: Final = 200
 MAX_NAME_LENGTH: Final = 200
 MAX_SELECTOR_LENGTH: Final = 2_000
 MAX_URL_LENGTH: Final = 8_000

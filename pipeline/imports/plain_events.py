@@ -12,16 +12,15 @@ from typing import Final
 
 import polars as pl
 
+from engine.validation.sent_ids import JUNK_IDS, MAX_ID_LENGTH
 from pipeline.events.attributes import UNKNOWN_CLIENT
 from pipeline.events.decode import RequestContext
-from pipeline.events.field_checks import JUNK_IDS
 from pipeline.events.schema import (
     CONVERSION,
     CONVERSION_KINDS,
     EVENT_TYPES,
     MAX_CENTS,
     MAX_EVENT_BYTES,
-    MAX_ID_LENGTH,
     MAX_NAME_LENGTH,
     MAX_SELECTOR_LENGTH,
     MAX_URL_LENGTH,

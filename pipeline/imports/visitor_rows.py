@@ -7,7 +7,7 @@ import polars as pl
 
 from engine.currencies import minor_units
 from engine.design.experiment import Experiment
-from pipeline.events.field_checks import JUNK_IDS
+from engine.validation.sent_ids import JUNK_IDS
 from pipeline.sources.tables import LINE, BadRow, Chunk, Table
 from pipeline.sources.times import EXAMPLE, utc_microseconds
 from pipeline.store.event_columns import DIMENSIONS

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from engine.validation.sent_ids import MAX_ID_LENGTH
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import UNKNOWN_CLIENT
-from pipeline.events.schema import MAX_ID_LENGTH, MAX_URL_LENGTH
+from pipeline.events.schema import MAX_URL_LENGTH
 from truelift.client.exchanges import Delivery, Polling
 from truelift.client.outbox import CAPACITY, Outbox
 

@@ -96,6 +96,7 @@ def test_a_paused_experiment_accepts_what_it_is_already() -> None:
         "confidence_level": 95,
         "analysis_method": "frequentist",
         "traffic_strategy": "fixed",
+        "unit": "visitor",
         "variants": [{"id": "var_0", "is_control": True}, {"id": "var_1", "is_control": False}],
         # The default direction says the same as none.
         "goals": [{"id": "goal_1", "config": {"event_name": "purchase", "direction": "increase"}}],
@@ -111,6 +112,7 @@ def test_a_paused_experiment_accepts_what_it_is_already() -> None:
         ({"url_rules": [{"type": "exclude", "match_type": "contains", "value": "x"}]}, {"url_rules"}),
         ({"variants": [{"id": "var_0"}, {"id": "var_1"}, {"name": "New"}]}, {"variants[2]"}),
         ({"confidence_level": 90}, {"confidence_level"}),
+        ({"unit": {"attribute": "account"}}, {"unit"}),
         (
             {"analysis_method": "bayesian", "traffic_strategy": "bandit"},
             {"analysis_method", "traffic_strategy"},

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from engine.validation.sent_ids import JUNK_IDS
 from pipeline.events.attributes import Client
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import DecodedEvents, RequestContext, decode_conversions, decode_tracked
-from pipeline.events.field_checks import JUNK_IDS
 from pipeline.events.hashing import hash64
 from pipeline.events.project_ids import ProjectIds
 from pipeline.events.rejections import CODES

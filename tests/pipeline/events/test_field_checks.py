@@ -1,7 +1,7 @@
 import pytest
 
+from engine.validation.sent_ids import JUNK_IDS
 from pipeline.events.field_checks import (
-    JUNK_IDS,
     checked_cents,
     checked_currency,
     checked_id,
