@@ -14,6 +14,7 @@ from api.sdk.access import CountBytes, SdkRequest, read_request
 from api.sdk.admission import VisitServices
 from api.sdk.visit_answer import encode_answer
 from engine.design.experiment import Experiment
+from engine.design.units import is_clustered
 from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
 from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.link_index import UserClaim
@@ -116,7 +117,6 @@ def _decide(
     if visitor.user_id is not None:
         claim = UserClaim(hash64(visitor.user_id), is_trusted=received.sender == "server")
     visitor_key = hash64(visitor.visitor_id)
-    known = services.first_assignments.of_visitor(cached.project.id, cached.rules, visitor_key, claim)
     try:
         attributes = targeting_attributes(visitor, timezone=cached.project.timezone, now=utc_now())
     except InvalidAttributesError as error:
@@ -127,4 +127,13 @@ def _decide(
     asked = AssignmentRequest(
         visitor=visitor, attributes=attributes, forced=forced, hides_drafts=hides_drafts
     )
-    return known, decide(asked, experiments, cached.targeting_of, known.variant_ids)
+    known = services.first_assignments.of_visitor(
+        cached.project.id, cached.rules, visitor_key, claim, units=_units(asked, experiments)
+    )
+    return known, decide(asked, experiments, cached.targeting_of, known.variant_ids, known.inherited)
+
+
+def _units(asked: AssignmentRequest, experiments: Iterable[Experiment]) -> dict[str, int]:
+    """Map the experiments that assign other units than visitors to the keys of those of the visitor."""
+    ids = {one.id: asked.unit_id(one) for one in experiments if is_clustered(one.unit)}
+    return {experiment_id: hash64(unit) for experiment_id, unit in ids.items() if unit is not None}

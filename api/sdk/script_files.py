@@ -34,6 +34,7 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
         "integrations": any((*config["integrations"].values(), config["ga4_events"])),
         "server_decisions": len(by_browser) < len(experiments),
         "targeting": bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
+        "units": any(experiment.get("unit") for experiment in experiments),
         "triggers": any(experiment["trigger"] != "direct" for experiment in experiments),
     }
     return [name for name, is_it in is_needed.items() if is_it]

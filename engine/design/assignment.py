@@ -1,7 +1,7 @@
 """Assignment of visitors to variants by hash: deterministic, on every machine and in the browser.
 
-A visitor is hashed in two roles, `t` for traffic and `v` for the variant, so that a change of the traffic
-allocation moves no visitor from one variant to another.
+The id of the experiment's unit is hashed in two roles, `t` for traffic and `v` for the variant, so that a
+change of the traffic allocation moves no unit from one variant to another.
 """
 
 from bisect import bisect_right
@@ -13,6 +13,7 @@ import mmh3
 
 from engine.design.experiment import Experiment
 from engine.design.invariants import WEIGHT_UNIT
+from engine.design.units import NO_UNIT, unit_name
 from engine.design.variants import Variant
 
 Role = Literal["t", "v"]
@@ -40,58 +41,65 @@ class Assignment:
     reason: str
 
 
-def assign(experiment: Experiment, visitor_id: str, *, stored_variant_id: str | None = None) -> Assignment:
-    """Assign a visitor; `stored_variant_id` is the variant that the visitor was given before, if any.
+def assign(
+    experiment: Experiment, unit_id: str | None, *, stored_variant_id: str | None = None
+) -> Assignment:
+    """Assign the unit of a visitor; `stored_variant_id` is the variant that it was given before, if any.
 
-    The first assignment wins while the experiment runs or is paused, whatever changed since.
+    The first assignment wins while the experiment runs or is paused, whatever changed since. A visitor whose
+    unit has no id is not assigned.
     """
+    unit = unit_name(experiment.unit)
     stored = next((variant for variant in experiment.variants if variant.id == stored_variant_id), None)
-    if stored is not None and experiment.status in _KEEPS_ASSIGNMENTS:
-        return Assignment(stored, "existing", "the visitor keeps the variant of the first assignment")
-    if exclusion := exclusion_of(experiment, visitor_id):
+    if stored is not None and unit_id is not None and experiment.status in _KEEPS_ASSIGNMENTS:
+        return Assignment(stored, "existing", f"the {unit} keeps the variant of the first assignment")
+    if exclusion := exclusion_of(experiment, unit_id):
         return Assignment(None, "excluded", exclusion.reason)
-    index = bucket_variant(experiment, visitor_id)
+    index = bucket_variant(experiment, unit_id or "")
     if index is None:
         return Assignment(None, "excluded", "the experiment has no variants")
-    return Assignment(experiment.variants[index], "new", "assigned by the hash of the visitor")
+    return Assignment(experiment.variants[index], "new", f"assigned by the hash of the {unit}")
 
 
-def exclusion_of(experiment: Experiment, visitor_id: str) -> Exclusion | None:
-    """Return why an experiment takes no new visitor of this id; None where it does.
+def exclusion_of(experiment: Experiment, unit_id: str | None) -> Exclusion | None:
+    """Return why an experiment takes no new unit of this id; None where it does.
 
-    The codes are `experiment_<status>` and `outside_traffic_allocation`.
+    The codes are `experiment_<status>`, `no_unit`, which is the reason too, and `outside_traffic_allocation`.
     """
     status = experiment.status
     if status != "running":
         return Exclusion(f"experiment_{status}", f"the experiment is {status} and takes no new visitors")
-    if is_in_traffic(experiment, visitor_id):
+    if unit_id is None:
+        return Exclusion(NO_UNIT, NO_UNIT)
+    if is_in_traffic(experiment, unit_id):
         return None
     return Exclusion(
         "outside_traffic_allocation",
-        f"the visitor is outside the {experiment.traffic_allocation}% of traffic that takes part",
+        f"the {unit_name(experiment.unit)} is outside the {experiment.traffic_allocation}% of traffic that"
+        " takes part",
     )
 
 
-def is_in_traffic(experiment: Experiment, visitor_id: str) -> bool:
-    """Return whether the hash of the visitor is inside the traffic allocation."""
+def is_in_traffic(experiment: Experiment, unit_id: str) -> bool:
+    """Return whether the hash of the unit is inside the traffic allocation."""
     # Every hash is inside all traffic.
     if experiment.traffic_allocation == _ALL_TRAFFIC:
         return True
-    return visitor_hash(experiment, "t", visitor_id) < traffic_threshold(experiment.traffic_allocation)
+    return unit_hash(experiment, "t", unit_id) < traffic_threshold(experiment.traffic_allocation)
 
 
-def bucket_variant(experiment: Experiment, visitor_id: str) -> int | None:
+def bucket_variant(experiment: Experiment, unit_id: str) -> int | None:
     """Return the index of the variant by hash; None outside the traffic or without variants."""
-    if not experiment.variants or not is_in_traffic(experiment, visitor_id):
+    if not experiment.variants or not is_in_traffic(experiment, unit_id):
         return None
     thresholds = variant_thresholds(tuple(variant.weight for variant in experiment.variants))
-    return bisect_right(thresholds, visitor_hash(experiment, "v", visitor_id))
+    return bisect_right(thresholds, unit_hash(experiment, "v", unit_id))
 
 
-def visitor_hash(experiment: Experiment, role: Role, visitor_id: str) -> int:
-    """Hash `role:salt:bucketing_version:visitor_id` in UTF-8: MurmurHash3 x86 32, seed 0, all 32 bits."""
+def unit_hash(experiment: Experiment, role: Role, unit_id: str) -> int:
+    """Hash `role:salt:bucketing_version:unit_id` in UTF-8: MurmurHash3 x86 32, seed 0, all 32 bits."""
     prefix = _prefix(role, experiment.salt, experiment.bucketing_version)
-    return mmh3.hash(prefix + _utf8(visitor_id), 0, signed=False)
+    return mmh3.hash(prefix + _utf8(unit_id), 0, signed=False)
 
 
 @lru_cache(maxsize=4096)
@@ -99,12 +107,12 @@ def _prefix(role: Role, salt: str, bucketing_version: int) -> bytes:
     return f"{role}:{salt}:{bucketing_version}:".encode()
 
 
-def _utf8(visitor_id: str) -> bytes:
+def _utf8(unit_id: str) -> bytes:
     """Encode as a browser's TextEncoder does: half a surrogate pair becomes U+FFFD."""
     try:
-        return visitor_id.encode()
+        return unit_id.encode()
     except UnicodeEncodeError:
-        return visitor_id.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        return unit_id.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def traffic_threshold(allocation: int) -> int:

@@ -9,8 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from engine.design.units import is_clustered
 from pipeline.assignment.link_index import LinkIndex
 from pipeline.assignment.pair_table import MAX_RECENT, PairTable
+from pipeline.assignment.unit_keys import key_of_row, member_key
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.events import SENDER_BITS, TRUSTED_BITS
 from pipeline.store.warehouse.identities import BROWSERS_LATER
@@ -34,21 +36,34 @@ class NumberedRule:
     rule: AssignmentRule
     # Of each variant.
     positions: Mapping[str, int]
+    is_clustered: bool
 
     @classmethod
     def of(cls, number: int, rule: AssignmentRule) -> "NumberedRule":
         """Number a rule."""
-        return cls(number, rule, {variant: place for place, variant in enumerate(rule.variant_ids)})
+        positions = {variant: place for place, variant in enumerate(rule.variant_ids)}
+        return cls(number, rule, positions, is_clustered(rule.unit))
+
+    def keys_of(self, row: EventRow) -> tuple[int, ...]:
+        """Return the keys of an event: of its visitor, or of its unit and of the visitor in that."""
+        if (key := key_of_row(self.rule.unit, row)) is None:
+            return ()
+        return (key, member_key(row.visitor_key, key)) if self.is_clustered else (key,)
 
 
 @dataclass(frozen=True, slots=True)
 class FirstAssignment:
-    """The first assignment of a visitor in one experiment."""
+    """The first assignment of a visitor or unit in one experiment."""
 
     seq: int
     variant_id: str
     # Whether the visitor has an exposure that counts.
     is_exposed: bool
+
+    @classmethod
+    def of(cls, rule: AssignmentRule, place: int) -> "FirstAssignment":
+        """Read the place of a pair."""
+        return cls(place >> PLACE_SHIFT, rule.variant_ids[place & (EXPOSED - 1)], bool(place & EXPOSED))
 
 
 class AssignmentIndex:
@@ -135,15 +150,18 @@ class AssignmentIndex:
     def firsts_of(
         self, visitor_key: int, rules: Iterable[NumberedRule]
     ) -> Iterator[tuple[str, FirstAssignment]]:
-        """Yield the id of each experiment with an assignment of the visitor, and the first one."""
+        """Yield the id of each experiment of visitors with an assignment of this one, and the first."""
         found = {number: place for place, number in self.assignments.of(visitor_key)}
         if not found:
             return
         for known in rules:
-            if (place := found.get(known.number)) is not None:
-                variant_id = known.rule.variant_ids[place & (EXPOSED - 1)]
-                first = FirstAssignment(place >> PLACE_SHIFT, variant_id, bool(place & EXPOSED))
-                yield known.rule.experiment_id, first
+            if not known.is_clustered and (place := found.get(known.number)) is not None:
+                yield known.rule.experiment_id, FirstAssignment.of(known.rule, place)
+
+    def first_of(self, key: int, known: NumberedRule) -> FirstAssignment | None:
+        """Return the first assignment of a key in one experiment."""
+        found = (place for place, number in self.assignments.of(key) if number == known.number)
+        return next((FirstAssignment.of(known.rule, place) for place in found), None)
 
     def _assign(self, seq: int, row: EventRow, known: NumberedRule) -> None:
         position = known.positions.get(row.variant_id or "")
@@ -155,4 +173,5 @@ class AssignmentIndex:
         ):
             return
         exposed = EXPOSED if row.type == EXPOSURE else 0
-        self.assignments.add(row.visitor_key, known.number, (seq << PLACE_SHIFT) | exposed | position)
+        for key in known.keys_of(row):
+            self.assignments.add(key, known.number, (seq << PLACE_SHIFT) | exposed | position)

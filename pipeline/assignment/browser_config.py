@@ -16,6 +16,7 @@ from engine.design.experiment import Experiment, UrlRule
 from engine.design.patterns.numbered_automata import NumberedAutomata
 from engine.design.project import Project
 from engine.design.targeting.normalization import normalized_targeting
+from engine.design.units import VISITOR
 from engine.design.variants import Variant
 from pipeline.assignment.decide import SERVED
 from pipeline.events.attributes import Client
@@ -124,6 +125,7 @@ def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, 
         "test_key": experiment.test_key,
         "type": experiment.type,
         "status": experiment.status,
+        "unit": None if experiment.unit == VISITOR else msgspec.to_builtins(experiment.unit),
         "salt": experiment.salt,
         "bucketing_version": experiment.bucketing_version,
         "traffic": traffic_threshold(experiment.traffic_allocation),

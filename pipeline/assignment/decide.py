@@ -1,6 +1,6 @@
 """Variant decisions: the variant of a visitor in each experiment of a project, with the reason."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -8,6 +8,7 @@ from engine.design.assignment import assign
 from engine.design.experiment import Experiment
 from engine.design.pages import covers_page, redirect_url
 from engine.design.targeting.evaluation import Targeting
+from engine.design.units import unit_attribute, unit_id
 from engine.design.variants import Variant
 from pipeline.assignment.targeting_attributes import Visitor
 
@@ -41,18 +42,29 @@ class AssignmentRequest:
     # Whether experiments that are not served yet must be named by their ids: test keys can be guessed.
     hides_drafts: bool = False
 
+    def unit_id(self, experiment: Experiment) -> str | None:
+        """Return the id that the visitor is assigned by in an experiment; None without one."""
+        visitor = self.visitor
+        return unit_id(
+            experiment.unit,
+            visitor_id=visitor.visitor_id,
+            user_id=visitor.user_id,
+            attributes=visitor.attributes,
+        )
+
 
 def decide(
     request: AssignmentRequest,
     experiments: Iterable[Experiment],
     targeting_of: Callable[[Experiment], Targeting],
     stored: Mapping[str, str],
+    inherited: Collection[str] = (),
 ) -> list[VariantDecision]:
     """Decide the variant in every experiment that is served, or has a forced variant.
 
     `targeting_of` returns the compiled rules of an experiment. `stored` maps experiment id to the
-    variant id of the visitor's first assignment, which stays whatever has changed since, attributes and page
-    included.
+    variant id of the first assignment of the visitor or its unit, which stays whatever has changed since,
+    attributes and page included. It does not in `inherited` experiments for another visitor of an account.
     """
     decisions: list[VariantDecision] = []
     for experiment in experiments:
@@ -63,7 +75,8 @@ def decide(
             )
         elif experiment.status in SERVED:
             targeting = targeting_of(experiment)
-            decisions.append(_assign(request, experiment, targeting, stored.get(experiment.id)))
+            joins = experiment.id in inherited and unit_attribute(experiment.unit) is not None
+            decisions.append(_assign(request, experiment, targeting, stored.get(experiment.id), joins=joins))
     return decisions
 
 
@@ -77,10 +90,16 @@ def _forced(request: AssignmentRequest, experiment: Experiment) -> Variant | Non
 
 
 def _assign(
-    request: AssignmentRequest, experiment: Experiment, targeting: Targeting, stored_variant_id: str | None
+    request: AssignmentRequest,
+    experiment: Experiment,
+    targeting: Targeting,
+    stored_variant_id: str | None,
+    *,
+    joins: bool,
 ) -> VariantDecision:
-    assignment = assign(experiment, request.visitor.visitor_id, stored_variant_id=stored_variant_id)
-    if assignment.status == "new" and (exclusion := _exclusion_reason(request, experiment, targeting)):
+    assignment = assign(experiment, request.unit_id(experiment), stored_variant_id=stored_variant_id)
+    is_new = assignment.status == "new" or (assignment.status == "existing" and joins)
+    if is_new and (exclusion := _exclusion_reason(request, experiment, targeting)):
         return VariantDecision(experiment, None, "excluded", exclusion, None)
     return _decision(request, experiment, assignment.variant, assignment.status, assignment.reason)
 

@@ -6,8 +6,10 @@ from typing import Final
 
 from engine.design.assignment import Exclusion, exclusion_of
 from engine.design.experiment import Experiment
+from engine.design.units import NO_UNIT
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import CachedProject, rule_of
+from pipeline.assignment.unit_keys import key_of_row, unit_of_row
 from pipeline.events.decode import DecodedEvents
 from pipeline.events.rejections import NOT_COUNTED, EventResult
 from pipeline.store.catalog.catalog import Catalog
@@ -30,7 +32,16 @@ def find_excluded(events: DecodedEvents, cached: CachedProject) -> dict[int, Exc
 
 def _exclusion(row: EventRow, cached: CachedProject) -> Exclusion | None:
     experiment = cached.limited_experiments.get(row.experiment_id or "")
-    return None if experiment is None else exclusion_of(experiment, row.visitor_id or "")
+    return None if experiment is None else _exclusion_from(experiment, row)
+
+
+def _exclusion_from(experiment: Experiment, row: EventRow) -> Exclusion | None:
+    """Return why an experiment would not take the unit of an event; None where this one tells no unit.
+
+    The rollup finds that of an earlier `init`, or leaves the visitor out.
+    """
+    exclusion = exclusion_of(experiment, unit_of_row(experiment.unit, row))
+    return None if exclusion is None or exclusion.code == NO_UNIT else exclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +72,8 @@ class ExposureFilter:
         excluded: dict[int, Exclusion] = {}
         for position, row in exposures.items():
             experiment = current.get(str(row.experiment_id))
-            exclusion = experiment and exclusion_of(experiment, row.visitor_id or "")
-            if experiment and exclusion and not self._is_known(project_id, experiment, row.visitor_key):
+            exclusion = experiment and _exclusion_from(experiment, row)
+            if experiment and exclusion and not self._is_known(project_id, experiment, row):
                 excluded[position] = exclusion
         return excluded
 
@@ -72,14 +83,16 @@ class ExposureFilter:
         except NotFoundError:
             return experiment
 
-    def _is_known(self, project_id: str, experiment: Experiment, visitor_key: int) -> bool:
-        """Return whether a visitor stays, whom the experiment would not take as a new one."""
-        rule = rule_of(experiment)
-        if rule is None:
+    def _is_known(self, project_id: str, experiment: Experiment, row: EventRow) -> bool:
+        """Return whether a visitor or unit stays, which the experiment would not take as a new one."""
+        rule, key = rule_of(experiment), key_of_row(experiment.unit, row)
+        if rule is None or key is None:
             return False
         if experiment.status == _PAUSED:
-            return self.first_assignments.is_exposed(project_id, rule, visitor_key)
-        known = self.first_assignments.of_visitor(project_id, [rule], visitor_key, are_all=False)
+            return self.first_assignments.is_exposed(project_id, rule, key)
+        known = self.first_assignments.of_visitor(
+            project_id, [rule], row.visitor_key, units={experiment.id: key}, are_all=False
+        )
         return experiment.id in known.variant_ids
 
 

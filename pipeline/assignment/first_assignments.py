@@ -13,6 +13,7 @@ from pipeline.assignment.assignment_index import NumberedRule
 from pipeline.assignment.index_files import IndexFiles
 from pipeline.assignment.link_index import UserClaim
 from pipeline.assignment.project_index import ProjectIndex
+from pipeline.assignment.unit_keys import member_key
 from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.event_columns import EventRow
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 Rules = Sequence[AssignmentRule]
 WRITE_SECONDS: Final = 120.0
+_NO_UNITS: Final[Mapping[str, int]] = {}
 # Projects whose stored events are read at once.
 _READERS: Final = 2
 
@@ -33,8 +35,8 @@ _READERS: Final = 2
 class KnownAssignments:
     """First assignments of a visitor, as variant ids by experiment.
 
-    Those in `inherited` experiments are of another visitor of the same user alone. `is_linked` is false
-    where an event has still to join the visitor to the user that it was asked for with.
+    Those in `inherited` experiments are of another visitor of the same user or unit alone. `is_linked` is
+    false where an event has still to join the visitor to the user that it was asked for with.
     """
 
     variant_ids: Mapping[str, str]
@@ -103,17 +105,19 @@ class FirstAssignments:
                 self._reads[project_id] = reading
         return reading
 
-    def of_visitor(
+    def of_visitor(  # noqa: PLR0913  # the rest is said by name
         self,
         project_id: str,
         rules: Rules,
         visitor_key: int,
         claim: UserClaim | None = None,
         *,
+        units: Mapping[str, int] = _NO_UNITS,
         are_all: bool = True,
     ) -> KnownAssignments:
         """Find the first assignments of a visitor, which says that it is the user of `claim`.
 
+        `units` are the keys of its units, by experiment that assigns these; without one it has none there.
         `rules` are those of every experiment of the project that assigns, if `are_all`. Includes every event
         acknowledged before the call; raises what the store raises where events have to be read for that.
         """
@@ -127,6 +131,12 @@ class FirstAssignments:
                 inherited |= set() if one in own else {one}
                 place = (first.seq, first.variant_id)
                 variants[one] = min(variants.get(one, place), place)
+        for known in numbered if units else ():
+            one = known.rule.experiment_id
+            key = units.get(one) if known.is_clustered else None
+            if key is not None and (of_unit := index.first_of(key, known)) is not None:
+                variants[one] = (of_unit.seq, of_unit.variant_id)
+                inherited |= set() if index.first_of(member_key(visitor_key, key), known) else {one}
         is_linked = claim is None or index.links.knows(visitor_key, claim)
         return KnownAssignments(
             variant_ids={one: variant_id for one, (_, variant_id) in variants.items()},
@@ -134,10 +144,11 @@ class FirstAssignments:
             is_linked=is_linked,
         )
 
-    def is_exposed(self, project_id: str, rule: AssignmentRule, visitor_key: int) -> bool:
-        """Tell whether a visitor has an exposure that counts in the experiment of a rule."""
-        project, numbered = self._resolved(project_id, [rule], are_all=False)
-        return any(first.is_exposed for _, first in project.index.firsts_of(visitor_key, numbered))
+    def is_exposed(self, project_id: str, rule: AssignmentRule, key: int) -> bool:
+        """Tell whether a visitor or unit has an exposure that counts in the experiment of a rule."""
+        project, (known,) = self._resolved(project_id, [rule], are_all=False)
+        first = project.index.first_of(key, known)
+        return first is not None and first.is_exposed
 
     def _resolved(
         self, project_id: str, rules: Rules, *, are_all: bool

@@ -32,7 +32,8 @@ def rule_of(experiment: Experiment) -> AssignmentRule | None:
     if experiment.status not in SERVED or experiment.started_at is None:
         return None
     variant_ids = tuple(variant.id for variant in experiment.variants)
-    return AssignmentRule(experiment.id, epoch_microseconds(experiment.started_at), variant_ids)
+    started_us = epoch_microseconds(experiment.started_at)
+    return AssignmentRule(experiment.id, started_us, variant_ids, experiment.unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

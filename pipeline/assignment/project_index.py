@@ -10,7 +10,7 @@ import msgspec
 from pipeline.assignment.assignment_index import AssignmentIndex, NumberedRule
 from pipeline.assignment.coverage import Coverage
 from pipeline.assignment.index_files import IndexFiles, IndexHeader, Tables
-from pipeline.assignment.sorted_pairs import Pairs
+from pipeline.assignment.unit_keys import pairs_of
 from pipeline.ingest.ingest import Ingest
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.event_columns import EventRow
@@ -147,7 +147,7 @@ class ProjectIndex:
             self._base_id = self._written = None
             newest = self._sort()
             with self._feeding:
-                self.index.assignments.remove(visitor_keys)
+                self.index.assignments.remove([*visitor_keys, *user_keys])
                 self.index.links.remove(visitor_keys, user_keys)
             if newest is not None and self._is_open and not self._is_removed:
                 self._write(newest, whole=True)
@@ -193,7 +193,7 @@ class ProjectIndex:
         # Nothing is written yet, so that the pairs need not be kept apart from those that are.
         is_empty = not len(self.index.assignments.base)
         for query in (*self._queries(known, after_seq), *self._queries(fresh, 0)):
-            self.index.assignments.merge(Pairs(*first_places(self._warehouse, query)), whole=is_empty)
+            self.index.assignments.merge(pairs_of(first_places(self._warehouse, query)), whole=is_empty)
         if newest is not None and self._ingest.last_user_seq_of(self.project_id) > after_seq:
             self.index.links.merge(
                 read_links(self._warehouse, self.project_id, after_seq=after_seq, up_to_seq=newest.seq)

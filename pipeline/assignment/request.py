@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from engine.validation.sent_ids import id_text
 from pipeline.events.body import InvalidBodyError, decode_leniently, require_unique
 from pipeline.events.field_checks import checked_text, optional_id
 from pipeline.events.rejections import RejectedError
@@ -72,9 +73,10 @@ def decode_evaluation(body: bytes, project_id: str | None) -> InitBody:
     visitor_id = attributes.pop(_TARGETING_KEY, None)
     if visitor_id is None or visitor_id == "":
         raise MissingTargetingKeyError(_TARGETING_KEY, "is missing; it is the id of the visitor")
+    user_id = attributes.pop(_USER_ID, None)
     given = {
         "visitor_id": visitor_id,
-        "user_id": attributes.pop(_USER_ID, None),
+        "user_id": user_id if isinstance(user_id, str) else id_text(user_id) or user_id,
         "url": attributes.pop(_URL, None),
     }
     for name, value in given.items():

@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.design.experiment import Experiment
+from engine.design.units import is_clustered
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.targeting_attributes import Visitor
+from pipeline.assignment.unit_keys import unit_of_row
 from pipeline.events.attributes import segments_of
 from pipeline.events.hashing import hash64
 from pipeline.store.event_columns import HEADER_BITS, EventRow, Sender
@@ -78,7 +81,7 @@ def assignment_rows(
         is_inherited = decision.status == "existing" and decision.experiment.id in known.inherited
         if decision.variant is not None and (decision.status == "new" or is_inherited):
             # The same id for simultaneous requests of a visitor, so that they count as one event.
-            event_id = f"{ASSIGNMENT}:{decision.experiment.id}:{visit.visitor_id}"
+            event_id = ":".join([ASSIGNMENT, decision.experiment.id, *_ids(decision.experiment, visit)])
             rows.append(
                 visit._replace(
                     type=ASSIGNMENT,
@@ -89,6 +92,14 @@ def assignment_rows(
                 )
             )
     return rows
+
+
+def _ids(experiment: Experiment, visit: EventRow) -> list[str]:
+    """List the ids of who is assigned: a visitor may sign in as several users."""
+    ids = [visit.visitor_id]
+    if is_clustered(experiment.unit):
+        ids.append(unit_of_row(experiment.unit, visit))
+    return [one for one in ids if one is not None]
 
 
 def has_news(visit: EventRow) -> bool:

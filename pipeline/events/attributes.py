@@ -239,8 +239,8 @@ def _text(value: object, limit: int | None = MAX_TEXT) -> str | None:
         return value[:limit].strip()
     if isinstance(value, bool):
         return "true" if value else "false"
-    # JSON does not tell 12.0 from 12, nor does a browser.
-    return whole_text(value) or str(value) if isinstance(value, int | float) else None
+    # JSON does not tell 12.0 from 12, nor does a browser; zeros keep their signs.
+    return (value and whole_text(value)) or str(value) if isinstance(value, int | float) else None
 
 
 def _utm(url: str | None, given: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Configuration of a project: its experiments as the service last gave them, and decisions by them."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -58,22 +58,23 @@ class Configuration:
         by_name = {one.test_key: one for one in experiments} | {one.id: one for one in experiments}
         return cls(sent.project_id, sent.time_zone, sent.settings, by_name)
 
-    def decide(
+    def decide(  # noqa: PLR0913  # the rest is said by name
         self,
         experiment: Experiment,
         visitor: Visitor,
         *,
         now: datetime,
         stored: Mapping[str, str],
+        inherited: Collection[str] = (),
         forced: Mapping[str, str],
     ) -> VariantDecision | None:
         """Decide the variant of a visitor, as the service does; None for an experiment that has ended.
 
-        `stored` and `forced` are those of `pipeline.assignment.decide`. InvalidAttributesError.
+        `stored`, `inherited` and `forced` are those of `pipeline.assignment.decide`. InvalidAttributesError.
         """
         attributes = targeting_attributes(visitor, timezone=self.time_zone, now=now)
         request = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
-        decisions = decide(request, [experiment], self._targeting_of, stored)
+        decisions = decide(request, [experiment], self._targeting_of, stored, inherited)
         return decisions[0] if decisions else None
 
     def _targeting_of(self, experiment: Experiment) -> Targeting:

@@ -10,6 +10,7 @@ from openfeature.hook import Hook, HookContext, HookHints
 from openfeature.provider import AbstractProvider, Metadata
 from openfeature.track import TrackingEventDetails
 
+from engine.validation.sent_ids import id_text
 from pipeline.events.attributes import InvalidAttributesError
 from truelift.client.client import Client
 from truelift.client.visitor_calls import Decision
@@ -165,7 +166,7 @@ class _Exposures(Hook):
         context = hook_context.evaluation_context
         if not isinstance(experiment_id, str) or not context.targeting_key:
             return
-        variant_id = details.flag_metadata["variant_id"]
+        variant_id, unit = details.flag_metadata["variant_id"], details.flag_metadata.get("unit_id")
         self._client.expose(
             Decision(
                 test_key=hook_context.flag_key,
@@ -174,6 +175,7 @@ class _Exposures(Hook):
                 reason=str(details.reason),
                 experiment_id=experiment_id,
                 variant_id=str(variant_id),
+                unit_id=None if unit is None else str(unit),
             ),
             **_visitor_of(context),
         )
@@ -184,6 +186,8 @@ def _details(decision: Decision, default: Value, value: Value) -> FlagResolution
     if decision.variant is None:
         return FlagResolutionDetails(default, reason=reason, flag_metadata={"explanation": decision.reason})
     metadata = {"experiment_id": decision.experiment_id or "", "variant_id": decision.variant_id or ""}
+    if decision.unit_id is not None:
+        metadata["unit_id"] = decision.unit_id
     return FlagResolutionDetails(value, reason=reason, variant=decision.variant, flag_metadata=metadata)
 
 
@@ -203,7 +207,7 @@ def _visitor_of(context: EvaluationContext) -> dict[str, Any]:
     attributes = dict(context.attributes)
     user_id, url = attributes.pop(_USER_ID, None), attributes.pop(_URL, None)
     return {
-        "user_id": user_id if isinstance(user_id, str) else None,
+        "user_id": user_id if isinstance(user_id, str) else id_text(user_id),
         "url": url if isinstance(url, str) else None,
         "attributes": _plain(attributes),
     }

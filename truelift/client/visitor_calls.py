@@ -8,8 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
+from engine.design.units import is_clustered, unit_attribute, unit_id
 from engine.validation.sent_ids import MAX_ID_LENGTH
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.targeting_attributes import Visitor
@@ -20,7 +21,11 @@ from truelift.client.outbox import CAPACITY, Outbox
 
 logger: Final = logging.getLogger("truelift.client")
 
-# Beyond this many pairs of visitor and experiment, those decided longest ago are forgotten.
+# An experiment, the id of what it assigns, and the visitor.
+Place: TypeAlias = tuple[str, str | None, str]
+# Where the variant of a unit is remembered for all of its visitors.
+_ANY_VISITOR: Final = ""
+# Beyond this many such places, those decided longest ago are forgotten.
 MAX_DECIDED: Final = 100_000
 DEFAULT_REVENUE_EVENT: Final = "purchase"
 
@@ -40,7 +45,8 @@ class Change:
 class Decision:
     """The variant of a visitor in one experiment; without a variant the visitor sees the original.
 
-    `reason` says why, in words. `redirect_url` is absolute where the page's URL was given.
+    `reason` says why, in words, or is `no_unit`. `redirect_url` is absolute where the page's URL was given.
+    `unit_id` is the id that was assigned where that is not the visitor's.
     """
 
     test_key: str
@@ -53,6 +59,7 @@ class Decision:
     is_control: bool = True
     changes: tuple[Change, ...] = ()
     redirect_url: str | None = None
+    unit_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -79,7 +86,7 @@ class VisitorCalls:
         self._outbox = Outbox(capacity)
         self._polling = Polling(poll_seconds)
         self._delivery = Delivery(self._outbox, on_rejected)
-        self._decided: OrderedDict[tuple[str, str], _Decided] = OrderedDict()
+        self._decided: OrderedDict[Place, _Decided] = OrderedDict()
         self._deciding = threading.Lock()
 
     @property
@@ -124,7 +131,8 @@ class VisitorCalls:
         `attributes` are those of targeting and segments, and `url` is the page; an experiment that is bound
         to pages takes part without one. `assigned` maps experiment ids to the variant ids that the visitor
         was given before, as a cookie of yours may tell; what this process has decided is remembered. `forced`
-        is the id or name of a variant, for a preview. InvalidAttributesError for nested attributes.
+        is the id or name of a variant, for a preview. An experiment of users or accounts takes their ids from
+        `user_id` or `attributes`. InvalidAttributesError for nested attributes.
         """
         configuration = self._polling.configuration
         if configuration is None:
@@ -141,7 +149,9 @@ class VisitorCalls:
             attributes=attributes or {},
             client=UNKNOWN_CLIENT,
         )
-        remembered = self._decided.get((visitor_id, experiment.id))
+        unit = unit_id(experiment.unit, visitor_id=visitor_id, user_id=user_id, attributes=visitor.attributes)
+        own = self._decided.get((experiment.id, unit, visitor_id))
+        remembered = own or self._decided.get((experiment.id, unit, _ANY_VISITOR))
         stored = dict(assigned or {})
         if remembered is not None:
             stored.setdefault(experiment.id, remembered.variant_id)
@@ -150,12 +160,13 @@ class VisitorCalls:
             visitor,
             now=datetime.now(UTC),
             stored=stored,
+            inherited=() if own or remembered is None else (experiment.id,),
             forced={} if forced is None else {experiment.id: forced},
         )
         if decided is None:
             reason = f"the experiment is {experiment.status}"
             return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
-        decision = _decision_of(decided, visitor_id)
+        decision = _decision_of(decided, visitor_id, unit)
         if decision.variant_id is not None and decision.status != "forced":
             self._remember(decision, decision.variant_id)
         return decision
@@ -195,20 +206,22 @@ class VisitorCalls:
         url: str | None = None,
         attributes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record that a visitor saw the variant of a decision: once in this process, and no forced one."""
+        """Record that a visitor saw the variant of a decision: once in this process, and no forced one.
+
+        The id of the unit goes with it, also where the call does not name it.
+        """
         if decision.experiment_id is None or decision.variant_id is None or decision.status == "forced":
             return
-        decided = self._decided.get((decision.visitor_id, decision.experiment_id))
+        decided = self._decided.get(_place_of(decision))
         if decided is not None and decided.is_exposed and decided.variant_id == decision.variant_id:
             return
         is_kept = self._send(
             "exposure",
             decision.visitor_id,
-            user_id=user_id,
             experiment_id=decision.experiment_id,
             variant_id=decision.variant_id,
             url=url,
-            attributes=attributes,
+            **self._with_unit(decision, user_id, attributes),
         )
         if decided is not None:
             decided.is_exposed = is_kept
@@ -296,17 +309,32 @@ class VisitorCalls:
         self._wake()
         return is_kept
 
+    def _with_unit(
+        self, decision: Decision, user_id: str | None, attributes: Mapping[str, Any] | None
+    ) -> dict[str, object]:
+        """Return the user and the attributes of an exposure, with the id of the decision's unit."""
+        configuration = self._polling.configuration
+        known = {} if configuration is None else configuration.experiments
+        experiment = known.get(decision.experiment_id or "")
+        if experiment is None or decision.unit_id is None:
+            return {"user_id": user_id, "attributes": attributes}
+        if (key := unit_attribute(experiment.unit)) is None:
+            return {"user_id": user_id or decision.unit_id, "attributes": attributes}
+        return {"user_id": user_id, "attributes": {key: decision.unit_id, **(attributes or {})}}
+
     def _remember(self, decision: Decision, variant_id: str) -> None:
         if len(decision.visitor_id) > MAX_ID_LENGTH:
             # The service takes no events of such a visitor.
             return
-        key = (decision.visitor_id, decision.experiment_id or "")
+        own = _place_of(decision)
+        places = [own] if decision.unit_id is None else [own, (*own[:2], _ANY_VISITOR)]
         with self._deciding:
-            known = self._decided.get(key)
-            if known is None or known.variant_id != variant_id:
-                self._decided[key] = _Decided(variant_id)
-            self._decided.move_to_end(key)
-            if len(self._decided) > MAX_DECIDED:
+            for place in places:
+                known = self._decided.get(place)
+                if known is None or known.variant_id != variant_id:
+                    self._decided[place] = _Decided(variant_id)
+                self._decided.move_to_end(place)
+            while len(self._decided) > MAX_DECIDED:
                 self._decided.popitem(last=False)
 
     def _wake(self) -> None:
@@ -319,7 +347,12 @@ def timestamp_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _decision_of(decided: VariantDecision, visitor_id: str) -> Decision:
+def _place_of(decision: Decision) -> Place:
+    """Return where a decision is remembered for its visitor."""
+    return decision.experiment_id or "", decision.unit_id or decision.visitor_id, decision.visitor_id
+
+
+def _decision_of(decided: VariantDecision, visitor_id: str, unit: str | None) -> Decision:
     variant = decided.variant
     return Decision(
         test_key=decided.experiment.test_key,
@@ -336,4 +369,5 @@ def _decision_of(decided: VariantDecision, visitor_id: str) -> Decision:
             Change(selector=one.selector, action=one.action, value=one.value) for one in variant.changes
         ),
         redirect_url=decided.redirect_url,
+        unit_id=unit if is_clustered(decided.experiment.unit) else None,
     )

@@ -4,17 +4,17 @@ import { murmur3 } from "./hash.js";
 import { coversPage } from "./pages.js";
 
 /**
- * The variant of a visitor: the first one given, else by hash.
+ * The variant of a visitor, or of its unit: the first one given, else by hash.
  *
  * @param {import("./config.js").Experiment} experiment
- * @param {string} visitorId
+ * @param {string} unit id
  * @param {string | undefined} storedVariantId
  * @returns {number | null} index; null where the visitor takes no part
  */
-export const assignVariant = (experiment, visitorId, storedVariantId) => {
+export const assignVariant = (experiment, unit, storedVariantId) => {
   const { variants, status, salt, bucketing_version, traffic, thresholds } = experiment;
   /** @type {(role: "t" | "v") => number} */
-  const hash = (role) => murmur3(`${role}:${salt}:${bucketing_version}:${visitorId}`);
+  const hash = (role) => murmur3(`${role}:${salt}:${bucketing_version}:${unit}`);
   const stored = variants.findIndex(({ id }) => id === storedVariantId);
   if (stored >= 0) return stored;
   if (status !== "running" || hash("t") >= traffic) return null;
@@ -30,13 +30,15 @@ export const assignVariant = (experiment, visitorId, storedVariantId) => {
  *
  * @param {import("./config.js").Experiment} experiment
  * @param {import("./parts.js").Visit} visit
+ * @param {string | null | undefined} unit id of what is assigned; without one, the visitor is not
  * @param {string | undefined} storedVariantId of a variant that the experiment still has
  * @param {Partial<import("./parts.js").Parts>} parts
  * @returns {number | null} index; null where the visitor takes no part
  */
-export const variantOnPage = (experiment, visit, storedVariantId, parts) =>
+export const variantOnPage = (experiment, visit, unit, storedVariantId, parts) =>
+  unit != null &&
   !experiment.decided_by_server &&
   coversPage(experiment, visit.url, parts.matchesAutomaton) &&
   (storedVariantId || !experiment.targeting || parts.isEligible?.(experiment, visit))
-    ? assignVariant(experiment, visit.visitor_id, storedVariantId)
+    ? assignVariant(experiment, unit, storedVariantId)
     : null;

@@ -2,14 +2,12 @@
 
 import { KNOWN_ATTRIBUTES } from "./known_attributes.js";
 import { trafficSource } from "./traffic_source.js";
+import { SPACE_AROUND } from "./white_space.js";
 
 const LONGEST = 256;
 const VISITOR_TYPES = ["new", "returning"];
 const DEVICE_TYPES = ["desktop", "mobile", "tablet"];
 const KNOWN = new Set(KNOWN_ATTRIBUTES.split(" "));
-// White space of Unicode, which differs from that of \s by these characters.
-const SPACE = "(?:[^\\S\ufeff]|[\x1c-\x1f\x85])+";
-const SPACE_AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g");
 
 /**
  * A text, number or boolean as text; null where it is none of these.

@@ -1,7 +1,7 @@
 // Commands: the functions that a page calls, also before the script has loaded.
 
 import { record } from "./events.js";
-import { variantOf } from "./experiments.js";
+import { reconsider, variantOf } from "./experiments.js";
 import { call, on, tell } from "./notices.js";
 import { parts } from "./parts.js";
 import { setUser } from "./visitor.js";
@@ -22,7 +22,8 @@ const WITH_CONSENT = {
     record("conversion", { event_name: "purchase", revenue_cents, ...fields }),
   identify(user_id, attributes) {
     setUser(user_id, attributes);
-    if (user_id) record("identify", { user_id, attributes });
+    if (user_id) record("identify", { attributes });
+    reconsider();
   },
   activate: (testKey, callback) => parts.activate?.(testKey, callback),
 };

@@ -16,12 +16,15 @@
 
 /** @typedef {{ match_type: string, value: string } | { match_type: "regex", automaton: number }} PageRule */
 
+/** @typedef {"user" | { attribute: string }} Unit */
+
 /**
  * @typedef {object} Experiment
  * @property {string} id
  * @property {string} test_key
  * @property {"visual" | "redirect" | "personalization"} type
  * @property {"running" | "paused"} status
+ * @property {Unit | null} [unit] that is assigned, null for the visitor
  * @property {string} salt
  * @property {number} bucketing_version
  * @property {number} traffic first hash outside the traffic that takes part, at most 2^32

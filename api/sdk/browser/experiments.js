@@ -5,7 +5,7 @@ import { record } from "./events.js";
 import { whenActive } from "./lifetime.js";
 import { tell } from "./notices.js";
 import { sendByBeacon } from "./outbox.js";
-import { decidedByServer, decideHere, knownAttributes } from "./page_decisions.js";
+import { decidedByServer, decideHere, knownAttributes, placeOf } from "./page_decisions.js";
 import { parts } from "./parts.js";
 import { hide, leave, mayRedirect } from "./redirect_guard.js";
 import { base, nonce } from "./script.js";
@@ -17,6 +17,7 @@ import { keepVariant, visitorId } from "./visitor.js";
 /** By experiment id. */
 /** @type {Map<string, Current>} */
 let current = new Map();
+/** Counts decisions; 0 where the page stays as it was before the script came. */
 let generation = 0;
 const exposed = new Set();
 const loaded = new Set();
@@ -24,12 +25,13 @@ const loaded = new Set();
 /** @type {(one: Current) => void} */
 const expose = ({ experiment, variant, index }) => {
   const { id, test_key } = experiment;
-  const key = `${visitorId()} ${id} ${variant.id}`;
+  const place = placeOf(experiment);
+  const key = `${visitorId()} ${place} ${variant.id}`;
   if (exposed.has(key)) return;
   exposed.add(key);
   record("exposure", { experiment_id: id, variant_id: variant.id, attributes: knownAttributes() });
   whenActive(() => {
-    keepVariant(id, variant.id);
+    keepVariant(place, variant.id);
     parts.reportExperience?.(id, variant.id);
   });
   tell("exposure", { experiment_id: id, test_key, variant_id: variant.id, index });
@@ -83,7 +85,7 @@ const withdraw = (one) => {
 };
 
 /** Start, now or by a trigger; a failure is that of this experiment alone. */
-/** @type {(one: Current, isNavigation: boolean) => void} */
+/** @type {(one: Current, isNavigation?: boolean) => void} */
 const begin = (one, isNavigation) => {
   const { experiment } = one;
   try {
@@ -94,7 +96,7 @@ const begin = (one, isNavigation) => {
   }
 };
 
-/** @type {(found: Current[], isNavigation: boolean, view: () => void) => void} */
+/** @type {(found: Current[], isNavigation?: boolean, view?: () => void) => void} */
 const settle = (found, isNavigation, view) => {
   for (const [id, one] of current) {
     const again = found.find(({ experiment }) => experiment.id === id);
@@ -109,28 +111,33 @@ const settle = (found, isNavigation, view) => {
     if (!isLeaving) {
       for (const one of found) if (!leads(one)) begin(one, isNavigation);
     }
-    view();
+    view?.();
   });
 };
 
 /**
  * Decide anew for the address, and start, keep or undo experiments.
  *
- * @param {boolean} isNavigation whether the address has changed within the page
- * @param {boolean} isLate whether the page was shown before the script came: then it stays as it is
- * @param {() => void} view records the page view, after exposures
+ * @param {boolean} [isNavigation] whether the address has changed within the page
+ * @param {boolean} [isLate] whether the page was shown before the script came: then it stays as it is
+ * @param {() => void} [view] records the page view, after exposures
  */
 export const evaluate = (isNavigation, isLate, view) => {
-  const mine = ++generation;
   if (isLate && !isNavigation) {
     settle([], false, view);
     return;
   }
+  const mine = ++generation;
   const found = decideHere();
   settle(found, isNavigation, view);
   decidedByServer().then((more) => {
-    if (more.length && mine === generation) settle([...found, ...more], isNavigation, () => {});
+    if (more.length && mine === generation) settle([...found, ...more], isNavigation);
   });
+};
+
+/** Decide anew where the visitor turns out to be of another unit. */
+export const reconsider = () => {
+  if (parts.unitId && generation) evaluate();
 };
 
 /** Show the original page. */

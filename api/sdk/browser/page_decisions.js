@@ -2,10 +2,18 @@
 
 import { variantOnPage } from "./assignment.js";
 import { pageUrl } from "./events.js";
+import { murmur3 } from "./hash.js";
 import { parts } from "./parts.js";
 import { referrer } from "./redirect_guard.js";
 import { redirectUrl } from "./redirects.js";
-import { customDimensions, storedVariants, userId, visitorId, visitorType } from "./visitor.js";
+import {
+  customDimensions,
+  short,
+  storedVariant,
+  userId,
+  visitorId,
+  visitorType,
+} from "./visitor.js";
 
 /** @typedef {import("./config.js").Experiment} Experiment */
 /** @typedef {import("./config.js").Variant} Variant */
@@ -37,6 +45,15 @@ const visit = () => ({
   attributes: knownAttributes(),
 });
 
+/** The id that the visitor is assigned by. */
+/** @type {(experiment: Experiment) => string | null | undefined} */
+const unitOf = ({ unit }) => (unit ? parts.unitId?.(unit, visit()) : visitorId());
+
+/** Where the variant of an experiment is kept: each unit other than the visitor has a place of its own. */
+/** @type {(experiment: Experiment) => string} */
+export const placeOf = (experiment) =>
+  short(experiment.id) + (experiment.unit ? murmur3(`${unitOf(experiment)}`) : "");
+
 /**
  * Variants of the visitor in the experiments that cover this page.
  *
@@ -44,9 +61,9 @@ const visit = () => ({
  */
 export const decideHere = () => {
   const here = visit();
-  const stored = storedVariants();
   return CONFIG.experiments.flatMap((experiment) => {
-    const index = variantOnPage(experiment, here, stored[experiment.id], parts);
+    const stored = storedVariant(placeOf(experiment), experiment.variants);
+    const index = variantOnPage(experiment, here, unitOf(experiment), stored, parts);
     const variant = experiment.variants[index ?? -1];
     if (index === null || !variant) return [];
     return [{ experiment, variant, index, target: redirectUrl(experiment, variant, here.url) }];

@@ -10,10 +10,11 @@ import { call } from "./notices.js";
  * @typedef {object} Parts
  * @property {(experiment: import("./config.js").Experiment, visit: Visit) => boolean} isEligible
  * @property {(index: number, text: string) => boolean} matchesAutomaton
+ * @property {(unit: import("./config.js").Unit, visit: Visit) => string | null} unitId
  * @property {(visit: Visit) => Promise<ServerDecision[]>} askServer
  * @property {(experimentId: string, variantId: string) => void} reportExperience
  * @property {(onEvent: (name: string, value: number | undefined) => void) => void} watchDataLayer
- * @property {(experiment: import("./config.js").Experiment, isNavigation: boolean, start: () => void) => void} arm
+ * @property {(experiment: import("./config.js").Experiment, isNavigation: boolean | undefined, start: () => void) => void} arm
  * @property {(experimentId: string) => void} disarm
  * @property {(testKey: string, callback?: (start: () => void) => void) => void} activate
  */

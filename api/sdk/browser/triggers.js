@@ -49,7 +49,7 @@ const callBack = ({ id, test_key, trigger }) => {
  * Start an experiment when its trigger says so.
  *
  * @param {Experiment} experiment
- * @param {boolean} isNavigation whether the address has changed within the page
+ * @param {boolean | undefined} isNavigation whether the address has changed within the page
  * @param {Start} start
  */
 export const arm = (experiment, isNavigation, start) => {

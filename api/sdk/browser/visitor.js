@@ -78,7 +78,7 @@ export const visitorType = () => (session.get("new") ? "new" : "returning");
  */
 export const setUser = (newUser, attributes) => {
   if (newUser !== undefined) {
-    user = newUser;
+    user = newUser && `${newUser}`;
     if (newUser) local.set("user", newUser);
     else local.remove("user");
   }
@@ -86,7 +86,7 @@ export const setUser = (newUser, attributes) => {
 };
 
 /** @type {(id: string) => string} */
-const short = (id) => id.slice(-6);
+export const short = (id) => id.slice(-6);
 
 /** @type {() => Map<string, string>} */
 const assignments = () =>
@@ -99,33 +99,22 @@ const assignments = () =>
     ),
   );
 
-/**
- * The variant that the visitor was given first, by experiment id.
- *
- * @returns {Record<string, string>}
- */
-export const storedVariants = () => {
-  const stored = assignments();
-  /** @type {Record<string, string>} */
-  const variants = {};
-  for (const experiment of CONFIG.experiments) {
-    const end = stored.get(short(experiment.id));
-    const variant = experiment.variants.find((one) => short(one.id) === end);
-    if (variant) variants[experiment.id] = variant.id;
-  }
-  return variants;
+/** @type {(place: string, variants: import("./config.js").Variant[]) => string | undefined} */
+export const storedVariant = (place, variants) => {
+  const end = assignments().get(place);
+  return variants.find((one) => short(one.id) === end)?.id;
 };
 
 /**
- * Keep a variant as the first one of the visitor, in six letters of each id.
+ * Keep the first variant of the visitor, or of its unit, in six letters.
  *
- * @param {string} experimentId
+ * @param {string} place in which it is kept
  * @param {string} variantId
  */
-export const keepVariant = (experimentId, variantId) => {
+export const keepVariant = (place, variantId) => {
   const stored = assignments();
-  if (stored.get(short(experimentId)) === short(variantId)) return;
-  stored.set(short(experimentId), short(variantId));
+  if (stored.get(place) === short(variantId)) return;
+  stored.set(place, short(variantId));
   const pairs = [...stored].slice(-MOST_ASSIGNMENTS).map((pair) => pair.join(":"));
   writeBoth("assigned", pairs.join("."));
 };

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -267,7 +267,9 @@ def copy_to_file(cursor: Cursor, query: str, path: Path, options: str, **values:
     return int(cursor.execute(statement, {"path": str(path), **values}).fetchall()[0][0])
 
 
-def fetch_frame(cursor: Cursor, query: str, parameters: Sequence[object] | None = None) -> pl.DataFrame:
+def fetch_frame(
+    cursor: Cursor, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
+) -> pl.DataFrame:
     """Run a query and return its rows as a frame."""
     return pl.DataFrame(QueryStream(cursor.sql(query, params=parameters)))
 

@@ -1,6 +1,6 @@
 """History of visitors in raw events: first assignments, attributes of `init`, first sights."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from engine.design.units import VISITOR, Unit, unit_attribute
 from pipeline.store.event_columns import EVENT_DIMENSIONS, HEADER_BITS
 from pipeline.store.warehouse.connection import Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, Chunk, EventReader
 from pipeline.store.warehouse.events import has_table, table_name
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, json_pointer, normalized
 
 # Segments of an `init` that are taken as they are; the last one that is known counts.
 _PLAIN: Final = tuple(name for name in EVENT_DIMENSIONS if name not in {*HEADER_BITS, "visitor_identity"})
@@ -37,18 +38,22 @@ class AssignmentRule:
     experiment_id: str
     started_us: int
     variant_ids: tuple[str, ...]
+    unit: Unit = VISITOR
 
 
 class FirstPlaces(NamedTuple):
     """First assignment of each visitor in each experiment, in the order of visitors' keys.
 
     An experiment is the number of its rule. Of a place, the lower bits are the position of the variant in the
-    rule and EXPOSED, the others the `seq` of the event.
+    rule and EXPOSED, the others the `seq` of the event. A visitor has one for each of its `units` in those of
+    the `clustered` numbers, as texts that events have; `units` is None where there are no such rules.
     """
 
     visitor_keys: npt.NDArray[np.uint64]
     numbers: npt.NDArray[np.uint32]
     places: npt.NDArray[np.int64]
+    units: pl.Series | None = None
+    clustered: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +73,10 @@ class AssignmentQuery:
 def first_places(warehouse: Warehouse, query: AssignmentQuery) -> FirstPlaces:
     """Find the first assignments of visitors."""
     types = ", ".join(f"'{name}'" for name in sorted(ASSIGNING))
+    clustered = [number for number, rule in query.rules.items() if rule.unit != VISITOR]
+    unit = f"if(a.is_user, e.user_id, json_extract_string(e.{CUSTOM}, a.pointer))" if clustered else "NULL"
     statement = f"""
-        SELECT e.visitor_key, a.number,
+        SELECT e.visitor_key, a.number, {unit} AS unit,
           min((e.seq << {PLACE_SHIFT}) + a.position)
             + if(bool_or(e.type = '{EXPOSURE}'), {EXPOSED}, 0) AS place
         FROM "{table_name(query.project_id)}" e JOIN assigning_variants a
@@ -77,7 +84,7 @@ def first_places(warehouse: Warehouse, query: AssignmentQuery) -> FirstPlaces:
             AND e.received_at >= a.started_us
         WHERE e.seq > $after AND e.type IN ({types}) AND e.not_counted IS NULL
           AND e.visitor_key BETWEEN $first AND $last AND e.received_at >= $earliest
-        GROUP BY e.visitor_key, a.number
+        GROUP BY ALL
         ORDER BY e.visitor_key
     """
     values = {
@@ -90,17 +97,19 @@ def first_places(warehouse: Warehouse, query: AssignmentQuery) -> FirstPlaces:
         if not query.rules or not has_table(cursor, query.project_id):
             return FirstPlaces(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, np.int64))
         with registered(cursor, "assigning_variants", _assigning_variants(query.rules)):
-            columns = cursor.execute(statement, values).fetchnumpy()
+            found = fetch_frame(cursor, statement, values)
     return FirstPlaces(
-        np.asarray(columns["visitor_key"], np.uint64),
-        np.asarray(columns["number"], np.uint32),
-        np.asarray(columns["place"], np.int64),
+        found["visitor_key"].to_numpy(),
+        found["number"].to_numpy(),
+        found["place"].cast(pl.Int64).to_numpy(),
+        found["unit"].cast(pl.String) if clustered else None,
+        clustered,
     )
 
 
 def _assigning_variants(rules: Mapping[int, AssignmentRule]) -> pl.DataFrame:
     rows = [
-        (number, position, rule.experiment_id, variant_id, rule.started_us)
+        (number, position, rule.experiment_id, variant_id, rule.started_us, *_unit_of(rule.unit))
         for number, rule in rules.items()
         for position, variant_id in enumerate(rule.variant_ids)
     ]
@@ -110,8 +119,16 @@ def _assigning_variants(rules: Mapping[int, AssignmentRule]) -> pl.DataFrame:
         "experiment_id": pl.String,
         "variant_id": pl.String,
         "started_us": pl.Int64,
+        "is_user": pl.Boolean,
+        "pointer": pl.String,
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _unit_of(unit: Unit) -> tuple[bool, str | None]:
+    """Return whether a unit is the user, and the JSON pointer of its attribute."""
+    attribute = unit_attribute(unit)
+    return unit == "user", None if attribute is None else json_pointer(attribute)
 
 
 class EventMark(NamedTuple):

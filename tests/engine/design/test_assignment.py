@@ -13,8 +13,8 @@ from engine.design.assignment import (
     assign,
     bucket_variant,
     traffic_threshold,
+    unit_hash,
     variant_thresholds,
-    visitor_hash,
 )
 from tests import contract
 from tests.builders import an_experiment
@@ -48,8 +48,8 @@ def expect(vector: tuple[Any, ...]) -> None:
         traffic_allocation=allocation,
         weights=weights,
     )
-    assert visitor_hash(experiment, "t", visitor) == h_traffic
-    assert visitor_hash(experiment, "v", visitor) == h_variant
+    assert unit_hash(experiment, "t", visitor) == h_traffic
+    assert unit_hash(experiment, "v", visitor) == h_variant
     assert bucket_variant(experiment, visitor) == index
 
 
@@ -127,7 +127,7 @@ def test_two_experiments_split_independently() -> None:
 
 def test_half_a_surrogate_pair_counts_as_the_browser_encodes_it() -> None:
     experiment = an_experiment()
-    assert visitor_hash(experiment, "v", "a\ud800b") == visitor_hash(experiment, "v", "a\ufffdb")
+    assert unit_hash(experiment, "v", "a\ud800b") == unit_hash(experiment, "v", "a\ufffdb")
 
 
 def test_a_running_experiment_assigns_a_new_visitor() -> None:

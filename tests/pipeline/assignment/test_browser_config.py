@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.assignment import bucket_variant, visitor_hash
+from engine.design.assignment import bucket_variant, unit_hash
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.patterns.automaton import compile_pattern
 from engine.design.variants import Change
@@ -83,8 +83,8 @@ def test_thresholds_assign_as_the_server_does(
 ) -> None:
     experiment = a_live(weights=weights, traffic_allocation=allocation)
     (told,) = experiments_in(experiment)
-    is_in = visitor_hash(experiment, "t", visitor) < told["traffic"]
-    share = visitor_hash(experiment, "v", visitor)
+    is_in = unit_hash(experiment, "t", visitor) < told["traffic"]
+    share = unit_hash(experiment, "v", visitor)
     index = next(place for place, end in enumerate(told["thresholds"]) if share < end) if is_in else None
     assert index == bucket_variant(experiment, visitor)
 

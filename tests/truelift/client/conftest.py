@@ -46,8 +46,13 @@ def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
 
 @pytest.fixture
 def experiment(customer: Customer) -> RunningExperiment:
+    return running_experiment(customer)
+
+
+def running_experiment(customer: Customer, **fields: object) -> RunningExperiment:
+    """Start an experiment with these fields in a project of its own."""
     project = customer.a_project()
-    path = customer.an_experiment(project)
+    path = customer.an_experiment(project, **fields)
     started = customer.post(f"{path}/start").json()["data"]
     return RunningExperiment(
         customer=customer,

@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
-from tests.truelift.client.conftest import PAGE, RunningExperiment
+from pipeline.store.warehouse.events import table_name
+from tests.api.customers import Customer
+from tests.truelift.client.conftest import PAGE, RunningExperiment, running_experiment
 from tests.waiting import wait_until
 from truelift.client.client import Client
 
@@ -93,6 +96,56 @@ def test_decisions_are_those_of_the_service(client: Client, experiment: RunningE
         assert decision.variant_id == asked["variant_id"]
         assert [one.value for one in decision.changes] == [one["value"] for one in asked["changes"]]
     assert len(seen - {None}) == 2
+
+
+@pytest.mark.parametrize("unit", ["user", {"attribute": "account"}])
+def test_visitors_of_a_unit_have_the_variant_that_the_service_gives_it(
+    customer: Customer, unit: str | dict[str, str]
+) -> None:
+    experiment = running_experiment(customer, unit=unit)
+    server = customer.with_key("sdk:write")
+
+    def about(unit_id: object) -> dict[str, Any]:
+        return {"user_id": unit_id} if unit == "user" else {"attributes": {"account": unit_id}}
+
+    with Client(experiment.url, **experiment.connection) as client:
+        assert client.wait_until_ready(60)
+        for number in range(20):
+            body = {"visitor_id": f"a{number}", "project_id": experiment.project_id, **about(str(number))}
+            (asked,) = server.post("/sdk/init", body).json()["assignments"]
+            given = number if unit != "user" else str(number)
+            decisions = [client.decide(experiment.test_key, f"{one}{number}", **about(given)) for one in "bc"]
+            assert {one.variant_id for one in decisions} == {asked["variant_id"]}
+            assert {one.unit_id for one in decisions} == {str(number)}
+            # The exposure has the unit, though the call does not name it; and it is there once.
+            for decision in (*decisions, *decisions):
+                client.expose(decision)
+        assert client.decide(experiment.test_key, "v").reason == "no_unit"
+        assert client.variant(experiment.test_key, "v") is None
+        assert client.flush(60)
+    assert customer.services.ingest.load()
+    table, column = table_name(experiment.project_id), "user_id" if unit == "user" else "custom"
+    query = f"SELECT {column} FROM \"{table}\" WHERE type = 'exposure'"  # noqa: S608 (named here)
+    with customer.services.warehouse.cursor() as cursor:
+        found = Counter(text for (text,) in cursor.execute(query).fetchall())
+    shown = str if unit == "user" else '{{"account":"{}"}}'.format
+    assert found == {shown(number): 2 for number in range(20)}
+
+
+def test_a_browser_with_two_users_has_the_variant_of_each(customer: Customer) -> None:
+    experiment = running_experiment(customer, unit="user")
+    with Client(experiment.url, **experiment.connection) as client:
+        assert client.wait_until_ready(60)
+        alone = {user: client.variant(experiment.test_key, f"of {user}", user_id=user) for user in "abcdefgh"}
+        assert len(set(alone.values())) == 2
+        for user, variant in alone.items():
+            assert client.variant(experiment.test_key, "shared", user_id=user) == variant
+        assert client.flush(60)
+    services = customer.services
+    assert services.ingest.load()
+    query = f'SELECT count(*) FROM "{table_name(experiment.project_id)}"'  # noqa: S608 (named here)
+    with services.warehouse.cursor() as cursor:
+        assert cursor.execute(query).fetchall() == [(16,)]
 
 
 def test_exposures_and_conversions_are_counted_once(client: Client, experiment: RunningExperiment) -> None:

@@ -10,7 +10,8 @@ from openfeature.exception import ErrorCode, ProviderNotReadyError
 from openfeature.flag_evaluation import Reason
 from openfeature.track import TrackingEventDetails
 
-from tests.truelift.client.conftest import RunningExperiment
+from tests.api.customers import Customer
+from tests.truelift.client.conftest import RunningExperiment, running_experiment
 from truelift.client.client import Client
 from truelift.client.openfeature import TrueliftProvider
 
@@ -61,6 +62,23 @@ def test_an_evaluation_is_one_exposure_and_track_is_an_event(
     assert client.flush(60)
     assert sum(experiment.counted().values()) == 1
     assert sum(experiment.counted("conversions").values()) == 1
+
+
+def test_a_user_by_text_or_number_is_one_user_with_one_exposure(customer: Customer) -> None:
+    experiment = running_experiment(customer, unit="user")
+    client = Client(experiment.url, **experiment.connection)
+    api.set_provider_and_wait(TrueliftProvider(client, start_seconds=60))
+    flags = api.get_client()
+    named = [
+        flags.get_string_value(experiment.test_key, "none", EvaluationContext("v1", {"user_id": user}))
+        for user in ("12", 12, 12)
+    ]
+    assert len(set(named)) == 1
+    assert named[0] != "none"
+    assert client.unsent == 1
+    without = flags.get_string_details(experiment.test_key, "none", of("v1"))
+    assert (without.value, without.flag_metadata["explanation"]) == ("none", "no_unit")
+    api.clear_providers()
 
 
 def test_reasons_say_why(flags: OpenFeatureClient, client: Client, experiment: RunningExperiment) -> None:

@@ -20,6 +20,7 @@ import { murmur3 } from "./hash.js";
 import { coversPage } from "./pages.js";
 import { redirectUrl } from "./redirects.js";
 import { holds } from "./targeting.js";
+import { unitId } from "./units.js";
 
 const partsOf = (config, cookie, now) => {
   const matchesAutomaton = (index, text) => finds(config.automata[index], text);
@@ -35,7 +36,11 @@ const CALLS = {
   redirect: redirectUrl,
   href: (url) => new URL(url).href,
   decide: (config, visit, stored, cookie, now) =>
-    config.experiments.map((one) => variantOnPage(one, visit, stored[one.id], partsOf(config, cookie, now))),
+    config.experiments.map((one) => {
+      const unit = one.unit ? unitId(one.unit, visit) : visit.visitor_id;
+      return variantOnPage(one, visit, unit, stored[one.id], partsOf(config, cookie, now));
+    }),
+  units: (unit, visits) => visits.map((visit) => unitId(unit, visit)),
 };
 for await (const line of createInterface({ input: process.stdin })) {
   const [name, ...given] = JSON.parse(line);

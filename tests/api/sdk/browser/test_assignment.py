@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.assignment import assign, visitor_hash
+from engine.design.assignment import assign, unit_hash
 from engine.design.experiment import Experiment
 from pipeline.assignment.browser_config import browser_config
 from tests import contract
@@ -66,7 +66,7 @@ def test_any_text_has_one_hash_on_both_sides(script: JavaScript, texts: list[str
     ids = [joined(text) for text in texts]
     assert ids
     for text in ids:
-        assert script.call("murmur3", prefix + text) == visitor_hash(experiment, "t", text)
+        assert script.call("murmur3", prefix + text) == unit_hash(experiment, "t", text)
         if text.isascii():
             assert script.call("murmur3", text) == mmh3.hash(text, 0, signed=False)
 
