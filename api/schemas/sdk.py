@@ -58,7 +58,10 @@ class ShownExperiment(BaseModel):
     status: Literal["new", "existing", "forced", "excluded"] = Field(
         description="`new` or `existing` assignment, `forced` by the request, or `excluded`."
     )
-    reason: str = Field(description="Why the visitor sees this variant, or takes no part.")
+    reason: str = Field(
+        description="Why the visitor sees this variant, or takes no part: in words, or `no_unit` without the "
+        "id that the experiment assigns by."
+    )
     covers_page: bool = Field(
         description="Whether the experiment is on the page of the visit; true where it has no `url`."
     )

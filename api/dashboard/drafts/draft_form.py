@@ -8,17 +8,20 @@ from typing import Any, Final
 
 from api.dashboard.drafts.field_paths import flattened, pattern_of, put, row_count
 from api.dashboard.drafts.form_fields import (
+    BY_ATTRIBUTE,
     CHECKED,
     CONDITION,
     CONFIG_KEYS,
     FIELDS,
     NEW_ROWS,
+    UNIT_KEY,
 )
 from api.dashboard.drafts.step_lines import lines_of_steps, steps_of_lines
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions
 from engine.design.metrics.metric_goals import OWN_KEYS
 from engine.design.targeting.rules import VERSION
+from engine.design.units import VISITOR
 
 Form = dict[str, str]
 RULES: Final = "targeting_rules"
@@ -39,7 +42,7 @@ def new_form() -> Form:
     return complete(
         {path: _shown(value) for path, value in flattened(settings).items()}
         | {"name": "", "type": "visual", "url_match_type": "exact", "traffic_allocation": "100"}
-        | {"traffic_strategy": "fixed", "trigger": "direct", "confidence_level": "95"}
+        | {"traffic_strategy": "fixed", "unit": VISITOR, "trigger": "direct", "confidence_level": "95"}
         | {"analysis_method": "frequentist", "targeting_rules.root.operator": "and"}
         | {"variants[0].name": "Control", "variants[0].weight": "1", "variants[0].is_control": CHECKED}
         | {"variants[1].name": "Variant B", "variants[1].weight": "1"}
@@ -55,6 +58,8 @@ def form_of(experiment: Mapping[str, Any]) -> Form:
         pattern = pattern_of(path)
         if pattern in FIELDS and pattern != RULES:
             form[path] = _utc(str(value)) if value and pattern.startswith("scheduled_") else _shown(value)
+    if UNIT_KEY in form:
+        form["unit"] = BY_ATTRIBUTE
     for index, goal in enumerate(experiment["goals"]):
         if steps := goal["config"].get("steps"):
             form[f"goals[{index}].config.steps"] = lines_of_steps(steps, goal["goal_type"])
@@ -89,7 +94,7 @@ def body_of(form: Mapping[str, str], *, before: Mapping[str, Any] | None = None)
     body: dict[str, Any] = {} if before is None else {rows: [] for rows in ("variants", "goals", "url_rules")}
     for path, value in form.items():
         pattern = pattern_of(path)
-        if pattern.startswith(("plan.", RULES)):
+        if pattern.startswith(("plan.", "unit", RULES)):
             continue
         if value or pattern in _REQUIRED:
             put(body, path, FIELDS[pattern](value))
@@ -98,6 +103,8 @@ def body_of(form: Mapping[str, str], *, before: Mapping[str, Any] | None = None)
         elif before is not None and pattern not in _KEPT and not pattern.startswith("goals[].config."):
             put(body, path, None)
     body[RULES] = _rules(form)
+    if unit := form["unit"]:
+        body["unit"] = {BY_ATTRIBUTE: form[UNIT_KEY]} if unit == BY_ATTRIBUTE else unit
     for variant in body.get("variants", ()):
         # A list that is absent would stay as it was.
         variant.setdefault("changes", [])

@@ -80,10 +80,14 @@ _STATISTICS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("planned_sample", "minimum_effect_percent", "pre_period_days"), _number),
     **dict.fromkeys(("prior_lift_percent", "prior_deviation_percent"), _number),
 }
+# The choice of a unit that an attribute names, and the field of its key.
+BY_ATTRIBUTE: Final = "attribute"
+UNIT_KEY: Final = f"unit.{BY_ATTRIBUTE}"
 CONDITION: Final = "targeting_rules.root.children"
 FIELDS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("name", "test_key", "hypothesis", "type", "url", "url_match_type"), _text),
     **dict.fromkeys(("url_rules[].type", "url_rules[].match_type", "url_rules[].value"), _text),
+    **dict.fromkeys(("unit", UNIT_KEY), _text),
     **dict.fromkeys(("traffic_strategy", "trigger", "trigger_selector", "analysis_method"), _text),
     **dict.fromkeys(("traffic_allocation", "confidence_level"), _number),
     **dict.fromkeys(("scheduled_start_at", "scheduled_end_at"), _time),
@@ -121,6 +125,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "url_rules[].type": words(vocabulary.UrlRuleType),
     "url_rules[].match_type": words(vocabulary.UrlMatchType),
     "traffic_strategy": words(vocabulary.TrafficStrategy),
+    "unit": (*words(vocabulary.UnitWord), BY_ATTRIBUTE),
     "trigger": words(vocabulary.Trigger),
     "analysis_method": words(vocabulary.AnalysisMethod),
     "statistics.sequential": words(vocabulary.SequentialMethod),

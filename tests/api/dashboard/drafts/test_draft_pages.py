@@ -102,18 +102,31 @@ WHOLE: dict[str, Any] = {
 CHANGING = {"updated_at"}
 
 
+@pytest.mark.parametrize("fields", [WHOLE, {"unit": "user"}, {"unit": {"attribute": "account"}}])
 def test_a_form_that_is_saved_as_it_is_changes_nothing(
-    customer: Customer, project: str, browser: TestClient
+    customer: Customer, project: str, browser: TestClient, fields: dict[str, Any]
 ) -> None:
-    path = customer.an_experiment(project, **WHOLE)
+    path = customer.an_experiment(project, **fields)
     before = customer.data_of(path)
-    assert before["statistics"]["minimum_effect_percent"] == 2.5
+    assert before["unit"] == fields.get("unit", "visitor")
     saved = send(browser, browser.get(f"{path}/edit"))
     assert (saved.status_code, saved.headers["location"]) == (303, path)
     after = customer.data_of(path)
     assert {name: after[name] for name in after if name not in CHANGING} == {
         name: before[name] for name in before if name not in CHANGING
     }
+
+
+def test_a_draft_is_assigned_by_accounts(customer: Customer, project: str, browser: TestClient) -> None:
+    path = customer.an_experiment(project)
+    page = browser.get(f"{path}/edit")
+    refused = send(browser, page, unit="attribute", unit__attribute="country")
+    assert "is an attribute that the service reads" in refused.text
+    assert send(browser, page, unit="attribute", unit__attribute="account").status_code == 303
+    assert customer.data_of(path)["unit"] == {"attribute": "account"}
+    assert "100% of eligible visitors, assigned by account</dd>" in browser.get(path).text
+    assert send(browser, browser.get(f"{path}/edit"), unit="visitor").status_code == 303
+    assert customer.data_of(path)["unit"] == "visitor"
 
 
 def test_a_new_draft_is_created_once(customer: Customer, project: str, browser: TestClient) -> None:

@@ -73,7 +73,7 @@ def test_a_visit_without_the_id_has_no_variant(script: JavaScript, unit: object)
     experiment = an_experiment(status="running", unit="user")
     config = browser_config(a_project(), [experiment], sdk_key="pk")
     config["experiments"][0]["unit"] = unit
-    visit = {"visitor_id": "v1", "user_id": None, "url": experiment.url, "attributes": {}}
+    visit: dict[str, Any] = {"visitor_id": "v1", "user_id": None, "url": experiment.url, "attributes": {}}
     stored = {experiment.id: experiment.variants[0].id}
     assert script.call("decide", config, visit, stored, "", 0) == [None]
 
