@@ -6,12 +6,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+# Beyond which skewness the transformation is not taken: 0.8, by simulation (docs/calibration.md).
+MOST = 0.8
+
 
 def hall_p(treatment: npt.ArrayLike, control: npt.ArrayLike) -> float:
-    """Two-sided p by SciPy's Welch t of values, transformed as in Hall (1992), JRSS B 54."""
+    """Two-sided p by SciPy's Welch t of values, transformed as in Hall (1992), JRSS B 54, up to MOST."""
     arms = [np.asarray(arm, np.float64) for arm in (treatment, control)]
     welch = stats.ttest_ind(*arms, equal_var=False)
-    t, skewness = float(welch.statistic), skewness_of_difference(arms)
+    t, skewness = float(welch.statistic), min(max(skewness_of_difference(arms), -MOST), MOST)
     g = t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6
     return float(2 * stats.t.sf(abs(g), welch.df))
 

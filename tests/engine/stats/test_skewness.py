@@ -11,7 +11,7 @@ from engine.stats.frequentist.two_sample import Comparison, compare_means
 from engine.stats.moments import Moments
 from engine.stats.skewness import PooledCumulants, remove_skewness, restore_skewness
 from engine.stats.stratification import stratify
-from tests.hall import hall_p, skewness_of_difference
+from tests.hall import MOST, hall_p, skewness_of_difference
 
 ALPHA = 0.05
 SKEWNESS = st.floats(-3.0, 3.0)
@@ -56,6 +56,14 @@ def test_the_skewness_of_a_difference_is_the_formulas() -> None:
     expected = skewness_of_difference([variant, control])
     assert pooled(control, variant).skewness()[0] == pytest.approx(expected, rel=1e-12)
     assert pooled(variant, control).skewness()[0] == pytest.approx(-expected, rel=1e-12)
+
+
+def test_a_larger_skewness_than_the_transformation_is_good_for_counts_as_the_limit() -> None:
+    control, variant = np.append(spent(900, 1), 1e6), spent(100, 2)
+    assert skewness_of_difference([variant, control]) > 2
+    assert pooled(control, variant).skewness()[0] == MOST
+    assert pooled(variant, control).skewness()[0] == -MOST
+    assert np.exp(compare(control, variant).log_p[0]) == pytest.approx(hall_p(variant, control), rel=1e-9)
 
 
 def test_arms_of_one_size_have_none() -> None:

@@ -1,4 +1,4 @@
-"""Findings that one visitor makes: of the primary goal, and of a guardrail's margin."""
+"""Findings that one visitor, or two, make: of the primary goal, and of a guardrail's margin."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ import truelift
 from engine.analysis.results.report import DecisionSummary
 
 N = 2_000
-# One visitor of the small variant spends so much that it seems to spend more, which is not wanted.
+# The small variant seems to return more, which is not wanted, and one visitor returns so much that it counts.
 GUARDED: dict[str, Any] = {
     "bought": "converted",
     "returned": truelift.Revenue(guardrail=5, less_is_better=True),
 }
 
 
-def visits(*, whale: float | None = 5_000.0, bought: tuple[float, float] = (0.3, 0.3)) -> pl.DataFrame:
+def visits(*, whale: float | None = 500.0, bought: tuple[float, float] = (0.3, 0.3)) -> pl.DataFrame:
     """Build 1,800 visitors of A and 200 of B."""
     rng = np.random.default_rng(4)
-    returned = np.where(rng.random(N) < 0.3, rng.lognormal(3, 0.5, N), 0.0)
+    is_small = np.arange(N) >= 1_800
+    returned = np.where(rng.random(N) < 0.3, rng.lognormal(3, 0.5, N), 0.0) * np.where(is_small, 1.4, 1.0)
     if whale is not None:
         returned[-1] = whale
-    is_small = np.arange(N) >= 1_800
     return pl.DataFrame(
         {
             "variant": np.where(is_small, "B", "A"),
@@ -42,7 +42,7 @@ def decided(frame: pl.DataFrame, goals: dict[str, Any], **settings: Any) -> Deci
 def test_a_broken_guardrail_that_one_visitor_makes_is_no_rollback() -> None:
     decision = decided(visits(), GUARDED)
     assert (decision.recommendation, decision.reason) == ("review", "one_visitor")
-    assert "one visitor of 'B' with 8" in decision.explanation
+    assert "two visitors of 'B' with 27" in decision.explanation
     assert decided(visits(whale=None), GUARDED).reason not in {"one_visitor", "guardrail_broken"}
 
 

@@ -45,35 +45,45 @@ def test_a_visitor_with_most_of_the_views_wins_for_nobody(robot: tuple[int, int,
     assert "of its 'views', and a comparison allows 20%" in decision_of(report).explanation
 
 
-def orders(whale: float | None) -> pl.DataFrame:
-    """Build 1,800 visitors of A and 200 of B who buy alike; one of B spends much more."""
+def orders(whale: float, *, lift: float = 1.4) -> pl.DataFrame:
+    """Build 1,800 visitors of A and 200 of B, who seem to spend more; one of B spends much more."""
     rng = np.random.default_rng(4)
-    spent = np.where(rng.random(N) < 0.3, rng.lognormal(3, 0.5, N), 0.0)
-    if whale is not None:
-        spent[-1] = whale
+    spent = np.where(rng.random(N) < 0.3, rng.lognormal(3, 0.5, N), 0.0) * np.repeat(
+        [1.0, lift], [1_800, 200]
+    )
+    spent[-1] = whale
     return pl.DataFrame({"variant": np.repeat(["A", "B"], [1_800, 200]), "spent": spent})
 
 
-def test_a_win_of_a_small_variant_that_one_visitor_makes_is_reviewed() -> None:
+def test_a_win_of_a_small_variant_that_two_visitors_make_is_reviewed() -> None:
     weights = {"A": 9.0, "B": 1.0}
-    report = truelift.analyze(orders(5_000.0), control="A", goals={"spent": "revenue"}, weights=weights)
+    report = truelift.analyze(orders(500.0), control="A", goals={"spent": "revenue"}, weights=weights)
     decision, check = decision_of(report), check_of(report)
     assert (decision.recommendation, decision.reason) == ("review", "one_visitor")
-    assert check.message.startswith("On spent the result of 'B' rests on one visitor of 'B' with 8")
+    assert check.message.startswith("On spent the result of 'B' rests on two visitors of 'B' with 27")
     assert check.message in decision.explanation
     (found,) = check.details["made"]
-    rest = truelift.analyze(
-        orders(5_000.0).head(-1), control="A", goals={"spent": "revenue"}, weights=weights
-    )
+    small = orders(500.0).filter(variant="B").sort("spent")
+    others = pl.concat([orders(500.0).filter(variant="A"), small.head(-2)])
+    rest = truelift.analyze(others, control="A", goals={"spent": "revenue"}, weights=weights)
     assert found["improvement_without"] == pytest.approx(rest.goals[0].variants[1].improvement)
     assert report.due_look is None
     assert decision_of(rest).reason == "undecided"
 
 
-def test_a_loss_that_one_visitor_makes_is_no_rollback() -> None:
+def test_a_loss_that_two_visitors_make_is_no_rollback() -> None:
     goals: Any = {"spent": truelift.Revenue(less_is_better=True)}
-    report = truelift.analyze(orders(5_000.0), control="A", goals=goals, weights={"A": 9.0, "B": 1.0})
+    report = truelift.analyze(orders(500.0), control="A", goals=goals, weights={"A": 9.0, "B": 1.0})
     assert (decision_of(report).recommendation, decision_of(report).reason) == ("review", "one_visitor")
+
+
+def test_a_visitor_alone_makes_no_win_of_a_small_variant() -> None:
+    for whale in (500.0, 5_000.0, 50_000.0):
+        frame = orders(whale, lift=1.0)
+        report = truelift.analyze(
+            frame, control="A", goals={"spent": "revenue"}, weights={"A": 9.0, "B": 1.0}
+        )
+        assert decision_of(report).reason == "undecided"
 
 
 def test_a_sound_win_ships() -> None:

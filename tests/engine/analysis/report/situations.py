@@ -147,10 +147,11 @@ class Situation:
 
 
 def _with_large_order() -> dict[str, Any]:
-    """Build cents of 1,800 visitors of A and 200 of B, one of whom spends 200 times as much as others."""
+    """Build cents of 1,800 visitors of A and 200 of B, one of whom spends 20 times as much as others."""
     rng = np.random.default_rng(4)
     cents = np.where(rng.random(2_000) < 0.3, (100 * rng.lognormal(3, 0.5, 2_000)).round(), 0.0)
-    cents[-1] = 500_000
+    cents[1_800:] = (1.4 * cents[1_800:]).round()
+    cents[-1] = 50_000
     arms = cents[:1_800], cents[1_800:]
     largest = LargestVisitors.none(1, 2)
     for column, arm in enumerate(arms):

@@ -12,6 +12,7 @@ from engine.calibration.measure_errors import error_sides
 from engine.calibration.measure_errors.error_sides import MeasureErrors, calibrate_measures
 from engine.calibration.measure_errors.measure_cells import CELLS, SHAPES, MeasureCell, QuantileShape
 from engine.measures.measure_table import MEASURES
+from engine.stats import skewness
 from engine.stats.skewness import PooledCumulants
 
 SMALL = tuple(cell for cell in CELLS if cell.arms == (1_800, 200))
@@ -85,6 +86,16 @@ def test_plain_welch_without_a_minimum_misses_its_bar(monkeypatch: pytest.Monkey
     assert "worse" in found.missed
     # The formulas alone lose in 15.1%: 10,000 runs.
     assert found.figures["worse"].value > 0.08
+
+
+def test_unlimited_skewness_makes_a_small_variant_win_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = cell_of("10% buy, lognormal 1.5", measure="revenue per order")
+    limited = errors_of(cell, runs=1_500)
+    monkeypatch.setattr(skewness, "LARGEST_SKEWNESS", np.inf)
+    unlimited = errors_of(cell, runs=1_500)
+    # The formulas alone: 2.4% and 4.0% of 30,000 runs.
+    assert limited[0].figures["better"].value <= 0.032
+    assert unlimited[0].figures["better"].value >= limited[0].figures["better"].value + 0.01
 
 
 def test_a_figure_may_exceed_its_bar_by_two_errors() -> None:
