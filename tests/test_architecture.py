@@ -172,8 +172,14 @@ TESTED_BY = {
     "engine/analysis/results/segment_report.py": "tests/engine/analysis/segments/test_analyze.py",
     "engine/analysis/segments/result_rows.py": "tests/engine/analysis/segments/test_analyze.py",
     "engine/analysis/segments/summary.py": "tests/engine/analysis/segments/test_analyze.py",
+    "engine/calibration/decisions/daily_quantiles.py": (
+        "tests/engine/calibration/decisions/test_measured_days.py"
+    ),
     "engine/calibration/decisions/daily_statistics.py": (
         "tests/engine/calibration/decisions/test_daily_decisions.py"
+    ),
+    "engine/calibration/decisions/measure_cases.py": (
+        "tests/engine/calibration/decisions/test_measured_days.py"
     ),
     "engine/calibration/decisions/scenarios.py": (
         "tests/engine/calibration/decisions/test_decision_rates.py"
@@ -183,6 +189,9 @@ TESTED_BY = {
     ),
     "engine/calibration/measure_errors/measure_cells.py": (
         "tests/engine/calibration/measure_errors/test_error_sides.py"
+    ),
+    "engine/calibration/measure_errors/typical_moments.py": (
+        "tests/engine/calibration/decisions/test_measured_days.py"
     ),
     "engine/calibration/method.py": "tests/engine/calibration/test_methods.py",
     "api/collectors/collector_process.py": "tests/api/collectors/test_supervisor.py",

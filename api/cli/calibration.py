@@ -14,7 +14,9 @@ from api.cli.options import AsJson
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from engine.calibration.decisions.decision_rates import DecisionRates
     from engine.calibration.error_rates import ErrorRates, SimulatedFigure
+    from engine.calibration.measure_errors.error_sides import MeasureErrors
 
 RUNS = 2_000
 QUICK_RUNS = 200
@@ -56,26 +58,17 @@ def calibrate(  # the options of a command
     usual = measure_calibration.RUNS if only == "measures" else RUNS
     count = QUICK_RUNS if quick else runs or usual
     methods = _simulate_methods(count, seed) if only in {None, "methods"} else []
-    decisions = (
-        decision_calibration.simulate(count, seed, all_cases=all_cases) if only in {None, "decisions"} else []
-    )
-    measures = measure_calibration.simulate(count, seed) if only == "measures" else []
+    decisions: list[DecisionRates] = []
+    measures: list[MeasureErrors] = []
+    if only in {None, "decisions"}:
+        decisions = decision_calibration.simulate(count, seed, all_cases=all_cases)
+    if only == "measures":
+        measures = measure_calibration.simulate(count, seed)
+        decisions = decision_calibration.simulate_measures(count, seed)
     if as_json:
-        records = [record for one in decisions for record in decision_calibration.records_of(one)]
-        print_json(
-            {
-                "methods": [_record(score) for score in methods],
-                "decisions": records,
-                "measures": [measure_calibration.record_of(one) for one in measures],
-            }
-        )
+        _print_json(methods, decisions, measures)
     else:
-        if methods:
-            out.print(_table(methods))
-        if decisions:
-            decision_calibration.print_table(decisions, count)
-        if measures:
-            measure_calibration.print_table(measures)
+        _print_tables(methods, decisions, measures, count)
     if out_dir is not None and methods:
         _save(methods, out_dir)
     if out_dir is not None and decisions:
@@ -88,6 +81,37 @@ def calibrate(  # the options of a command
         *measure_calibration.missed(measures),
     ]:
         raise CommandError("; ".join(problems))
+
+
+def _print_json(
+    methods: "Sequence[ErrorRates]", decisions: "Sequence[DecisionRates]", measures: "Sequence[MeasureErrors]"
+) -> None:
+    from api.cli import decision_calibration
+
+    print_json(
+        {
+            "methods": [_record(score) for score in methods],
+            "decisions": [record for one in decisions for record in decision_calibration.records_of(one)],
+            "measures": [measure_calibration.record_of(one) for one in measures],
+        }
+    )
+
+
+def _print_tables(
+    methods: "Sequence[ErrorRates]",
+    decisions: "Sequence[DecisionRates]",
+    measures: "Sequence[MeasureErrors]",
+    runs: int,
+) -> None:
+    from api.cli import decision_calibration
+
+    if methods:
+        out.print(_table(methods))
+    if measures:
+        measure_calibration.print_table(measures)
+        decision_calibration.print_mornings(decisions)
+    elif decisions:
+        decision_calibration.print_table(decisions, runs)
 
 
 def _simulate_methods(runs: int, seed: int) -> "list[ErrorRates]":

@@ -1,7 +1,7 @@
 """Table of decisions of the command `calibrate`, and its CSV file."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,9 @@ from api.cli.console import err, out, progress
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from engine.calibration.decisions.decision_rates import DecisionRates
+    from engine.calibration.decisions.decision_case import DecisionCase
+    from engine.calibration.decisions.decision_rates import Bar, DecisionRates
+    from engine.calibration.decisions.scenarios import Scenario
 
 # Heading and name of each figure.
 _COLUMNS = (
@@ -28,17 +30,44 @@ _COLUMNS = (
     ("guard", "guardrail broken"),
     ("harm", "harm found"),
 )
+# The same of measures, and of wins beside guardrails.
+_MORNINGS = (
+    ("ship", "ship"),
+    ("roll back", "rollback"),
+    ("no difference", "no difference"),
+    ("power", "power"),
+)
+_GUARDED_MORNINGS = (
+    ("ships without harm", "shipped without harm"),
+    ("ships harm", "harm shipped"),
+    ("ships harm at 3x", "harm shipped at 3x"),
+)
 
 
 def simulate(runs: int, seed: int, *, all_cases: bool) -> "list[DecisionRates]":
     """Simulate the decisions of every case."""
-    from engine.calibration.decisions import decision_rates, standard_cases
+    from engine.calibration.decisions import scenarios, standard_cases
 
     cases = standard_cases.ALL_CASES if all_cases else standard_cases.DEFAULT_CASES
+    return _simulate(cases, scenarios.SCENARIOS, runs, seed)
+
+
+def simulate_measures(runs: int, seed: int) -> "list[DecisionRates]":
+    """Simulate the decisions on measures, looked at on each of 56 mornings."""
+    from engine.calibration.decisions import measure_cases
+
+    return _simulate(measure_cases.MEASURE_CASES, measure_cases.MORNINGS, runs, seed)
+
+
+def _simulate(
+    cases: "Sequence[DecisionCase]", scenarios: "Mapping[str, Scenario]", runs: int, seed: int
+) -> "list[DecisionRates]":
+    from engine.calibration.decisions import decision_rates
+
     rates: list[DecisionRates] = []
     with progress() as bar:
         task = bar.add_task("Decisions", total=len(cases))
-        for one in decision_rates.calibrate_decisions(cases, runs=runs, seed=seed):
+        for one in decision_rates.calibrate_decisions(cases, runs=runs, seed=seed, scenarios=scenarios):
             rates.append(one)
             bar.update(task, advance=1)
     return rates
@@ -54,10 +83,34 @@ def print_table(rates: "Sequence[DecisionRates]", runs: int) -> None:
             out.print(_guarded(one), highlight=False)
 
 
+def print_mornings(rates: "Sequence[DecisionRates]") -> None:
+    """Print the tables of decisions on measures, the bar beside each figure."""
+    percent = "percent of tests on any of 56 mornings; ± is the simulation's error"
+    for title, columns, is_guarded in (
+        ("Decisions", _MORNINGS, False),
+        ("Wins beside guardrails", _GUARDED_MORNINGS, True),
+    ):
+        chosen = [one for one in rates if (one.case.guardrail is not None) == is_guarded]
+        out.print(_morning_table(f"{title}, {percent}", columns, chosen))
+
+
 def missed(rates: "Sequence[DecisionRates]") -> list[str]:
     """Return a sentence if a bar is missed."""
     found = [f"{_label(one)}, {one.case.method}: {', '.join(one.missed)}" for one in rates if one.missed]
     return [f"bars of decisions missed beyond chance: {'; '.join(found)}"] if found else []
+
+
+def _guardrails(rates: "DecisionRates") -> str:
+    return f"{rates.case.guardrails} guardrail{'' if rates.case.guardrails == 1 else 's'}"
+
+
+def _full_label(rates: "DecisionRates") -> str:
+    case, label = rates.case, _label(rates)
+    if case.values is None:
+        label = f"{'retained' if case.known_after else 'converted'}, {label}"
+    if case.guardrail is None:
+        return label
+    return f"{label}, {_guardrails(rates)}{' to be shown' if case.non_inferior else ''}"
 
 
 def _label(rates: "DecisionRates") -> str:
@@ -66,26 +119,11 @@ def _label(rates: "DecisionRates") -> str:
 
 
 def _table(rates: "Sequence[DecisionRates]", runs: int) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     from engine.calibration.decisions.decision_rates import BARS
 
-    table = Table(
-        title=f"Decisions: percent of tests, {runs:,} runs each (revenue {runs // 4:,})",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1),
-        collapse_padding=True,
-        pad_edge=False,
-    )
-    for heading in ("case", "method"):
-        table.add_column(heading, no_wrap=True)
-    for heading, _ in _COLUMNS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    bars = [BARS.get(name) for _, name in _COLUMNS]
-    limits = ["" if bar is None else f"{'≥' if bar.is_least else '≤'}{bar.limit * 100:g}" for bar in bars]
-    table.add_row("bar", "", *limits)
+    title = f"Decisions: percent of tests, {runs:,} runs each (revenue {runs // 4:,})"
+    table = _empty_table(title, ("case", "method"), [heading for heading, _ in _COLUMNS])
+    table.add_row("bar", "", *(_limit(BARS.get(name)) for _, name in _COLUMNS))
     table.add_section()
     for one in rates:
         if not one.case.secondary and one.case.guardrail is None:
@@ -94,11 +132,46 @@ def _table(rates: "Sequence[DecisionRates]", runs: int) -> "Table":
     return table
 
 
-def _cell(rates: "DecisionRates", name: str) -> str:
+def _morning_table(
+    title: str, columns: "Sequence[tuple[str, str]]", rates: "Sequence[DecisionRates]"
+) -> "Table":
+    table = _empty_table(title, ("case",), ["runs", *(heading for heading, _ in columns)])
+    for one in rates:
+        cells = [_cell(one, name, with_bar=True) for _, name in columns]
+        table.add_row(_full_label(one), f"{one.runs:,}", *cells)
+    return table
+
+
+def _empty_table(title: str, names: "Sequence[str]", numbers: "Sequence[str]") -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        collapse_padding=True,
+        pad_edge=False,
+    )
+    for heading in names:
+        table.add_column(heading, no_wrap=True)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _limit(bar: "Bar | None") -> str:
+    return "" if bar is None else f"{'≥' if bar.is_least else '≤'}{bar.limit * 100:g}"
+
+
+def _cell(rates: "DecisionRates", name: str, *, with_bar: bool = False) -> str:
     figure = rates.figures.get(name)
     if figure is None:
         return ""
     text = f"{figure.value * 100:.1f}"
+    if with_bar:
+        text += f" ± {figure.error * 100:.1f} {_limit(rates.bar(name))}"
     return f"[red]{text}[/red]" if name in rates.missed else text
 
 
@@ -116,7 +189,7 @@ def _guarded(rates: "DecisionRates") -> str:
     case, found = rates.case, {name: f"{figure.value * 100:.1f}%" for name, figure in rates.figures.items()}
     rule = "to be shown non-inferior" if case.non_inferior else "that must not be found harmed"
     return (
-        f"{case.guardrails} guardrail{'' if case.guardrails == 1 else 's'} {rule} ({_label(rates)}): a"
+        f"{_guardrails(rates)} {rule} ({_label(rates)}): a"
         f" variant with the planned effect ships in {found['shipped without harm']} of tests without"
         f" harm, and in {found['harm shipped']} where it harms one by its margin and the planned effect"
         f" ({found['harm shipped at 3x']} at three times the effect). At the margin"

@@ -38,11 +38,12 @@ class Pairs(ArrayRecord):
         """Pair arms along the last axis with the control's; `ratios` are empty where the metric is none."""
         shape = metric.n.shape
         arms = RatioArms(ratios[..., [control]].broadcast_to(shape), ratios)
-        plain = metric[..., [control]].broadcast_to(shape), metric
-        of_control, of_variant = (
-            Moments.where(arms.defined, by_both, by_own)
-            for by_both, by_own in zip(arms.moments(), plain, strict=True)
-        )
+        of_control, of_variant = metric[..., [control]].broadcast_to(shape), metric
+        if arms.defined.any():
+            of_control, of_variant = (
+                Moments.where(arms.defined, by_both, by_own)
+                for by_both, by_own in zip(arms.moments(), (of_control, of_variant), strict=True)
+            )
         cumulants = PooledCumulants.of(of_control, of_variant)
         return cls(Estimate.of(of_control), Estimate.of(of_variant), cumulants, arms)
 

@@ -36,13 +36,16 @@ def relative_z_of_arms(
 ) -> FloatArray:
     """Compute the z of every variant's quantile being `ratio` times the control's and `added`, (V,).
 
-    NaN where a ratio is taken of a control below 0, and without a ratio.
+    NaN of the control itself, where a ratio is taken of a control below 0, and without a ratio.
     """
     of_control, share = quantile.arms[control], quantile.share
     if np.isnan(ratio + added) or not of_control.n or (ratio != 1 and of_control.quantiles(share) < 0):
         return np.full(len(quantile.arms), np.nan)
     return np.array(
-        [relative_quantile_z(of_control, arm.plus(-added), share, ratio) for arm in quantile.arms]
+        [
+            np.nan if place == control else relative_quantile_z(of_control, arm.plus(-added), share, ratio)
+            for place, arm in enumerate(quantile.arms)
+        ]
     )
 
 

@@ -7,6 +7,8 @@ import numpy as np
 
 from engine.analysis.comparison.pooled_visitors import drift_for, least_conversions
 from engine.analysis.comparison.significance_level import effective_alpha
+from engine.calibration.measure_errors.measure_cells import QuantileShape, ValueShape
+from engine.calibration.measure_errors.typical_moments import label_of, typical_moments
 from engine.calibration.trials import LEVEL, OrderShape, order_variance
 from engine.design.planning.plan_days import LAST_DAY
 from engine.design.planning.required_sample import (
@@ -25,6 +27,9 @@ DecisionMethod = Literal["default", "planned", "always valid", "group sequential
 NEVER: Final = 140.0
 # The default of `minimum_effect_percent`, as a share.
 _DEFAULT_EFFECT: Final = 0.10
+# Revenue draws every order, and each look at quantiles goes through its values.
+_COSTS_OF_ORDERS: Final = 4
+_COSTS_OF_QUANTILES: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +37,9 @@ class DecisionCase:
     """A test with daily looks whose plan is reached near `plan_day`.
 
     `rate` is the control's share of visitors who convert or buy; with `orders` the metric is revenue per
-    visitor. `weights` are of the control and of each variant. The plan is for `minimum_effect`, a relative
-    lift as a share.
+    visitor. With `values` it is the measure of those, and `rate` the share of visitors with another than 0.
+    `weights` are of the control and of each variant. The plan is for `minimum_effect`, a relative lift as a
+    share.
     With `delay` conversions arrive so many days after the visit on average. With `known_after` an outcome is
     known so many days after the visit, as of retention, and counts for nothing before. `guardrail` is the
     margin of `guardrails` goals after the primary one, None without any, which with `non_inferior` must be
@@ -53,13 +59,23 @@ class DecisionCase:
     secondary: int = 0
     delay: float = 0.0
     known_after: int = 0
+    values: ValueShape | None = None
 
     @property
     def name(self) -> str:
         """Label of the case in tables."""
+        if self.values is not None:
+            return label_of(self.values)
         metric = self.orders or f"{self.rate * 100:g}%"
         late = f", {self.delay:g} days late" if self.delay else ""
         return metric + (f", known after {self.known_after} days" if self.known_after else late)
+
+    @property
+    def costs(self) -> int:
+        """How many times the least to simulate, so that there are fewer runs of it."""
+        if isinstance(self.values, QuantileShape):
+            return _COSTS_OF_QUANTILES
+        return _COSTS_OF_ORDERS if self.orders else 1
 
     @property
     def split(self) -> str:
@@ -115,21 +131,33 @@ class DecisionCase:
         return 1 + (0 if self.guardrail is None else self.guardrails) + self.secondary
 
     @property
+    def is_mean(self) -> bool:
+        """Whether the metric is no share."""
+        return self.orders is not None or self.values is not None
+
+    @property
+    def mean(self) -> float:
+        """Mean of the metric per visitor, without any effect: an order is 1 on average."""
+        return self.rate if self.values is None else float(typical_moments(self.values).mean)
+
+    @property
     def variance(self) -> float:
         """Variance of the metric per visitor, without any effect."""
+        if self.values is not None:
+            return float(typical_moments(self.values).variance)
         return order_variance(self.orders, self.rate) if self.orders else self.rate * (1.0 - self.rate)
 
     @property
     def least_conversions(self) -> float:
         """Conversions of all variants that the plan waits for."""
         is_bayesian = self.method == "Bayesian"
-        return least_conversions(self.shares, 0, by_mean=self.orders is not None, is_bayesian=is_bayesian)
+        return least_conversions(self.shares, 0, by_mean=self.is_mean, is_bayesian=is_bayesian)
 
     @property
     def planned(self) -> int:
         """Visitors that the plan requires without any effect, all variants together."""
         needed = required_visitors(
-            mean=self.rate,
+            mean=self.mean,
             variance=self.variance,
             conversion_rate=self.rate,
             minimum_effect=self.minimum_effect,
@@ -138,7 +166,7 @@ class DecisionCase:
             least_conversions=self.least_conversions,
         )
         return int(
-            np.maximum(needed, self.guardrail_sample(np.array([self.rate]), np.array([self.variance])))
+            np.maximum(needed, self.guardrail_sample(np.array([self.mean]), np.array([self.variance])))
         )
 
     def guardrail_sample(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -173,7 +201,7 @@ class DecisionCase:
         if self.has_end:
             return self.minimum_effect
         found = detectable_effect(
-            mean=self.rate,
+            mean=self.mean,
             variance=self.variance,
             visitors=(LAST_DAY - self.known_after) * float(self.daily_visitors.sum()),
             shares=self.shares,
@@ -192,7 +220,7 @@ class DecisionCase:
         if not self.is_given:
             return self.minimum_effect
         detected = detectable_effect(
-            mean=self.rate,
+            mean=self.mean,
             variance=self.variance,
             visitors=self.planned,
             shares=self.shares,

@@ -9,6 +9,7 @@ import numpy as np
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS
 from engine.calibration.decisions.daily_decisions import decide_daily
 from engine.calibration.decisions.decision_case import DecisionCase
+from engine.calibration.decisions.measured_days import simulate_measure
 from engine.calibration.decisions.scenarios import (
     GUARDRAIL_MARGIN,
     SCENARIOS,
@@ -24,8 +25,6 @@ from engine.stats.arrays import FloatArray
 _TOLERANCE: Final = 2.0
 # Runs times days times goals times variants in memory at a time.
 _CELLS: Final = 100_000
-# Revenue draws every order, so that it is simulated less often.
-_FEWER_RUNS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +122,12 @@ def calibrate_decisions(
     seed: int,
     scenarios: Mapping[str, Scenario] = SCENARIOS,
 ) -> Iterator[DecisionRates]:
-    """Simulate each case `runs` times in every scenario, case by case; a quarter as often for revenue.
+    """Simulate each case `runs` times in every scenario, case by case; costly ones less often.
 
     The last variant has the lift, the others equal the control. The same seed gives the same rates.
     """
     for case in cases:
-        count = runs // _FEWER_RUNS if case.orders else runs
+        count = runs // case.costs
         figures: dict[str, SimulatedFigure] = {}
         for index, scenario in enumerate(scenarios.values()):
             if scenario.applies_to(case):
@@ -148,10 +147,11 @@ def simulate_scenario(
     of_last = scenario.lifts(case)
     lifts[: len(of_last), -1] = of_last
     days = scenario.days(case)
+    simulate = simulate_days if case.values is None else simulate_measure
     at_a_time = max(_CELLS // (days * lifts.size), 20)
     parts: list[Figures] = []
     for start in range(0, runs, at_a_time):
-        drawn = simulate_days(case, lifts, days=days, runs=min(at_a_time, runs - start), rng=rng)
+        drawn = simulate(case, lifts, days=days, runs=min(at_a_time, runs - start), rng=rng)
         parts.append(scenario.figures(Outcome(decide_daily(drawn))))
     return {name: _mean(np.concatenate([part[name] for part in parts])) for name in parts[0]}
 

@@ -1,15 +1,20 @@
 """Simulated tests day by day: cumulative visitors, conversions and revenue, many runs at a time."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from engine.analysis.evidence.quantiles import QuantileEvidence
+from engine.analysis.evidence.visitor_values import no_pairs
 from engine.calibration.decisions.decision_case import DecisionCase
+from engine.calibration.measure_errors.simulated_visitors import ArmSums
 from engine.calibration.trials import ORDERS, OrderShape
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
+from engine.stats.paired_moments import PairedMoments
 
 _Number = TypeVar("_Number", bound=np.generic)
 # Days after the visit by which every conversion has arrived.
@@ -21,7 +26,9 @@ class SimulatedDays:
     """Totals at the end of each day: R runs, D days, G goals, V variants, the control first.
 
     `entered` visitors and those with a known outcome, `visitors`, (D, V), are alike in all runs;
-    `conversions` and the metric's `moments`, of known outcomes, are (R, D, G, V).
+    `conversions` and the metric's `moments`, of known outcomes, are (R, D, G, V). Of measures `sums` are
+    those of the visitors, `ratios` their pairs after adjustment, empty of what is no ratio, and `quantiles`
+    the values of each run, day and goal.
     """
 
     case: DecisionCase
@@ -29,6 +36,9 @@ class SimulatedDays:
     visitors: FloatArray
     conversions: FloatArray
     moments: Moments
+    sums: ArmSums | None = None
+    ratios: PairedMoments = field(default_factory=lambda: no_pairs(()))
+    quantiles: Sequence[Sequence[Sequence[QuantileEvidence]]] | None = None
 
 
 def simulate_days(

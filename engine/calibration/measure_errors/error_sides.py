@@ -16,6 +16,7 @@ from engine.calibration.decisions.decision_rates import Bar
 from engine.calibration.error_rates import SimulatedFigure
 from engine.calibration.measure_errors.measure_cells import MeasureCell, QuantileShape, SummedShape
 from engine.calibration.measure_errors.simulated_visitors import ArmSums
+from engine.calibration.measure_errors.typical_moments import quantile_label
 from engine.calibration.method import FAMILY
 from engine.calibration.trials import LEVEL
 from engine.design.experiment import Experiment
@@ -97,7 +98,7 @@ def _simulate(cell: MeasureCell, runs: int, rng: np.random.Generator) -> Iterato
     step, shape = max(_AT_A_TIME // cell.visitors, 1), cell.shape
     blocks = [min(step, runs - start) for start in range(0, runs, step)]
     if isinstance(shape, QuantileShape):
-        measures = ["median" if share == 0.5 else f"{share:.0%} quantile" for share in shape.shares]
+        measures = [quantile_label(share) for share in shape.shares]
         null, true = _simulate_quantiles(cell, shape, blocks, rng)
     else:
         measures = [shape.measure]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,16 @@ import pytest
 
 from api.cli.measure_calibration import NO_STATUS
 from engine.analysis.comparison import enough_data
+from engine.calibration.decisions import daily_decisions, measure_cases
 from engine.calibration.measure_errors import measure_cells
 from engine.stats.skewness import PooledCumulants
 from tests.api.cli.conftest import Run
 
 NAMES = ("5.0%", "money per session, 3.0% return", "whole seconds")
+# Few clicks: its plan is for a lift of 20%.
+CASE = replace(
+    next(one for one in measure_cases.MEASURE_CASES if one.name.startswith("ratio")), minimum_effect=0.2
+)
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +28,11 @@ def _few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [one for one in measure_cells.CELLS if one.shape.name in NAMES and one.arms == (1_800, 200)]
     assert [one.shape.name for one in cells] == list(NAMES)
     monkeypatch.setattr(measure_cells, "CELLS", tuple(cells))
+    guarded = next(one for one in measure_cases.MEASURE_CASES if one.guardrail is not None)
+    monkeypatch.setattr(measure_cases, "MEASURE_CASES", (CASE, guarded))
 
 
-def test_a_table_has_a_row_a_measure_below_the_bars(run: Run) -> None:
+def test_tables_have_a_row_a_measure_and_a_case_with_their_bars(run: Run) -> None:
     ran = run("calibrate", "--only", "measures", "--quick")
     assert ran.status == 0
     lines = {line.split("  ")[0].strip(): line for line in ran.out.splitlines()}
@@ -34,11 +42,22 @@ def test_a_table_has_a_row_a_measure_below_the_bars(run: Run) -> None:
         assert "1,800 : 200" in lines[measure]
         assert lines[measure].count("±") == 3
     assert "200 runs each" in ran.out
+    # Decisions have their bars beside each figure.
+    case = lines["ratio, clicks per view, 1:1, day 28"]
+    assert case.split()[7] == "200"
+    assert [case.count(bar) for bar in ("≤3", "≥75", "≥79", "±")] == [2, 1, 1, 4]
+    guarded = lines["converted, 5%, 1:1, day 28, 1 guardrail"]
+    assert [guarded.count(bar) for bar in ("≥79", "≤17", "≤26", "±")] == [1, 1, 1, 3]
 
 
 def test_json_and_csv_have_every_figure_with_its_error(run: Run, tmp_path: Path) -> None:
     printed = json.loads(run("calibrate", "--only", "measures", "--quick", "--json", "--out", tmp_path).out)
-    assert (printed["methods"], printed["decisions"]) == ([], [])
+    assert printed["methods"] == []
+    decisions = {(row["guardrails"], row["figure"]): row["bar"] for row in printed["decisions"]}
+    assert decisions[0, "ship"] == decisions[0, "rollback"] == 0.03
+    assert (decisions[0, "power"], decisions[1, "harm shipped"]) == (0.79, 0.17)
+    with (tmp_path / "decisions.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == len(printed["decisions"])
     rows = {row["measure"]: row for row in printed["measures"]}
     assert list(rows) == ["converted", "ratio", "median", "90% quantile"]
     assert rows["ratio"]["with_status"] == 0
@@ -66,3 +85,13 @@ def test_a_broken_bar_fails_the_command(run: Run, monkeypatch: pytest.MonkeyPatc
         "bars of measures missed beyond chance: ratio, money per session, 3.0% return, 1,800 : 200: worse"
         in said
     )
+
+
+def test_a_look_too_many_at_the_plan_fails_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        daily_decisions, "is_look_at_plan", lambda day, count: day[:, None] <= list(range(count))
+    )
+    ran = run("calibrate", "--only", "measures", "--quick")
+    assert ran.status == 1
+    said = " ".join(ran.err.split())
+    assert "bars of decisions missed beyond chance: ratio, clicks per view, 1:1, day 28, default:" in said

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.decision import established
 from engine.analysis.decision.rule import Situation
-from engine.calibration.decisions import daily_decisions, daily_statistics
+from engine.calibration.decisions import daily_decisions
 from engine.calibration.decisions.decision_case import NEVER, DecisionCase
 from engine.calibration.decisions.decision_rates import BARS, Bar, DecisionRates, calibrate_decisions
 from engine.calibration.decisions.scenarios import SCENARIOS
@@ -19,7 +20,6 @@ from engine.calibration.decisions.standard_cases import ALL_CASES, DEFAULT_CASES
 from engine.calibration.error_rates import SimulatedFigure
 from engine.design.planning import required_sample
 from engine.stats.arrays import FloatArray
-from engine.stats.estimates import Estimate
 from engine.stats.frequentist.equivalence import Equivalence
 from engine.stats.log_p_values import log_p_normal
 from engine.stats.sequential import confidence_sequence_boundary
@@ -160,11 +160,11 @@ def plan_at_every_later_look(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Call everything that is not significant equal."""
 
-    def everywhere(control: Estimate, variant: Estimate, **_: Any) -> Equivalence:
-        beyond = np.full(np.broadcast_shapes(control.value.shape, variant.value.shape), np.inf)
+    def everywhere(pairs: Pairs, _: Any) -> Equivalence:
+        beyond = np.full(pairs.variant.value.shape, np.inf)
         return Equivalence(above=beyond, below=beyond)
 
-    monkeypatch.setattr(daily_statistics, "equivalence", everywhere)
+    monkeypatch.setattr(Pairs, "equivalence", everywhere)
 
 
 def guardrails_one_sided(monkeypatch: pytest.MonkeyPatch) -> None:
