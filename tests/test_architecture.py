@@ -35,6 +35,7 @@ SHARED_NAMES = {
     "evidence": "counts and moments of an experiment",
     "exports": "counted visitors as a file",
     "funnels": "ordered steps of visitors",
+    "largest_visitors": "visitors who may decide a mean or a ratio alone",
     "lifecycle": "start, pause, completion",
     "metrics": "metrics of goals, and of a project",
     "other_currencies": "orders in currencies that a goal does not count",
@@ -69,6 +70,8 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "pipeline/results/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
+    "pipeline/store/warehouse/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
     "engine/analysis/comparison/pooled_visitors.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "engine/design/planning/plan_days.py": "tests/engine/design/planning/test_required_sample.py",
     "engine/analysis/results/answer_fields.py": "tests/api/schemas/test_record_answers.py",

@@ -50,6 +50,8 @@ def align_to(
     `variants` and `goals` are the ids that were counted, by position. Those that the experiment no longer
     has are left out.
     """
+    if cells.is_empty():
+        return cells
     variant_positions = positions(variants, [variant.id for variant in experiment.variants])
     goal_positions = positions(goals, [goal.id for goal in experiment.goals])
     for mark in LEFT_OUT:

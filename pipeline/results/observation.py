@@ -21,24 +21,21 @@ from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.funnels import funnels_of
 from pipeline.results.known_outcomes import with_known_outcomes
+from pipeline.results.largest_visitors import with_extremes
 from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
-from pipeline.results.visitor_values import covariates_of, values_of, with_extremes
+from pipeline.results.visitor_values import covariates_of, values_of
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.goals.summed_goals import goals_needing_values, goals_with_values, ratio_goals
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.epoch_sums import read_epochs
+from pipeline.store.warehouse.largest_visitors import Extremes, read_extremes
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
-from pipeline.store.warehouse.value_sums import (
-    SummedGoal,
-    read_extremes,
-    read_steps,
-    read_value_sums,
-)
+from pipeline.store.warehouse.value_sums import SummedGoal, read_steps, read_value_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,19 +151,18 @@ class Observation:
         self, evidence: Evidence, segment: Mapping[str, str], last: Mapping[int, int]
     ) -> Evidence:
         """Add the largest visitors of goals that are means, in a segment of ratios, by one read."""
-        counted, variants = self.published.goals, self.published.variants
         goals_of, most = (ratio_goals, 1) if segment else (goals_with_values, MOST)
         extremes = read_extremes(
             self.cursor,
             self.experiment.id,
-            goals_of(self.experiment, counted),
+            goals_of(self.experiment, self.published.goals),
             segment,
-            variants=len(variants),
+            variants=len(self.published.variants),
             most=most,
             last_days=last,
         )
-        ids = {"variants": variants, "goals": counted}
-        return with_extremes(self.experiment, evidence, extremes, **ids, in_segment=bool(segment))
+        aligned = Extremes(self._align(extremes.counts), self._align(extremes.visitors))
+        return with_extremes(self.experiment, evidence, aligned, in_segment=bool(segment))
 
     def _funnels(self, segment: Mapping[str, str]) -> Mapping[int, FunnelEvidence]:
         """Count the visitors at each step of goals that are funnels."""

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.evidence.largest_visitors import LargestVisitors, LargeVisitor
-from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.measures.sums import unit_of
 from engine.stats.arrays import AnyArray
 from engine.stats.moments import Moments
 from engine.stats.paired_moments import PairedMoments, third_of_sums
-from pipeline.store.warehouse.value_sums import Extremes, LargeValues, ValueSums
+from pipeline.store.warehouse.value_sums import ValueSums
 
 
 def values_of(
@@ -53,66 +51,6 @@ def covariates_of(experiment: Experiment, values: VisitorValues) -> dict[int, tu
         return {}
     adjusted = np.flatnonzero(values.before.n.any(axis=-1)).tolist()
     return dict.fromkeys(adjusted, experiment.statistics.covariates)
-
-
-def with_extremes(  # noqa: PLR0913  # the rest is said by name
-    experiment: Experiment,
-    evidence: Evidence,
-    extremes: Iterable[Extremes],
-    *,
-    variants: Sequence[str],
-    goals: Sequence[str],
-    in_segment: bool,
-) -> Evidence:
-    """Add the largest visitors to the evidence, and the visitors with a denominator; in a segment of ratios.
-
-    `variants` and `goals` are the counted ids by position; values have the caps of the evidence.
-    """
-    rows = {goal.id: row for row, goal in enumerate(experiment.goals)}
-    columns = {variant.id: column for column, variant in enumerate(experiment.variants)}
-    shape = len(rows), len(columns)
-    cents, largest = np.zeros(shape, np.int64), LargestVisitors.none(*shape)
-    divided = np.broadcast_to(evidence.visitors, shape).copy()
-    values = VisitorValues.of(no_pairs(shape).x) if evidence.values is None else evidence.values
-    nonzero, denominators = values.nonzero.copy(), values.largest_orders.copy()
-    # Once a goal: there are as many extremes of each as variants, and ten visitors in each of those.
-    is_money = [goal.unit == "cents" for goal in experiment.goals]
-    is_ratio = [goal.divided_by is not None or goal.measure.is_per_order for goal in experiment.goals]
-    units = [(unit_of(goal.summed) or 1, unit_of(goal.divided_by) or 1) for goal in experiment.goals]
-    for one in extremes:
-        if goals[one.goal] not in rows or variants[one.variant] not in columns:
-            continue
-        row, column = rows[goals[one.goal]], columns[variants[one.variant]]
-        if is_money[row]:
-            cents[row, column] = max(one.largest, 0)
-        in_units = partial(_in_units, units=units[row], cap=float(values.caps[row]))
-        by_value, by_denominator = map(in_units, one.by_value), list(map(in_units, one.by_denominator))
-        if is_ratio[row]:
-            divided[row, column], nonzero[row, column] = one.with_denominator, one.nonzero
-            denominators[row, column] = max((each.denominator or 0.0 for each in by_denominator), default=0.0)
-        largest.put(row, column, by_value=list(by_value), by_denominator=by_denominator)
-    if evidence.values is not None:
-        known = replace(evidence.values, nonzero=nonzero, largest_orders=denominators)
-        evidence = replace(evidence, values=known)
-    if in_segment:
-        return evidence
-    return replace(
-        evidence,
-        largest_cents=cents if any(is_money) else None,
-        largest=largest,
-        with_denominator=divided,
-    )
-
-
-def _in_units(one: LargeValues, *, units: tuple[int, int], cap: float) -> LargeVisitor:
-    """Convert the whole numbers of a visitor to the `units` of the goal and of its orders, with its cap."""
-    unit, unit_of_orders = units
-    most = np.inf if np.isnan(cap) else cap
-    return LargeVisitor(
-        value=min(one.value / unit, most),
-        denominator=None if one.denominator is None else one.denominator / unit_of_orders,
-        before=None if one.before is None else min(one.before / unit, most),
-    )
 
 
 def _plain(goal: Goal, evidence: Evidence, place: int) -> VisitorValues:

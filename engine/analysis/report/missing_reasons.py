@@ -49,11 +49,13 @@ _OF_CLUSTERS = _Words("clusters with a value other than 0", "total", "mean")
 class _Comparison:
     """A comparison of one variant with the control on one goal.
 
-    `needed` and `rarest` are counts by cell, and `shares` those of one visitor in the denominators.
+    `known` units have an outcome; they, `needed` and `rarest` are counts by cell, and `shares` those of one
+    visitor in the denominators.
     """
 
     data: AnalysisData
     significance: Significance
+    known: IntArray
     needed: IntArray
     rarest: FloatArray
     shares: FloatArray
@@ -100,8 +102,9 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     control, (goals, variants) = data.plan.control, data.evidence.conversions.shape
     if control is None:
         return [[NO_CONTROL] * variants for _ in range(goals)]
+    known = data.evidence.known_units
     needed = conversions_needed(
-        data.evidence.known_units,
+        known,
         data.needs_mean_test,
         control,
         is_bayesian=data.plan.is_bayesian,
@@ -111,7 +114,7 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
     for goal in range(goals):
         for variant in data.plan.challengers.tolist():
-            cell = _Comparison(data, significance, needed, rarest, shares, control, goal, variant)
+            cell = _Comparison(data, significance, known, needed, rarest, shares, control, goal, variant)
             reasons[goal][variant] = _first_reason(cell)
     return reasons
 
@@ -122,7 +125,7 @@ def _first_reason(cell: _Comparison) -> str | None:
 
 def _too_few_visitors(cell: _Comparison) -> str | None:
     for column in (cell.control, cell.variant):
-        count = int(cell.data.evidence.known_units[cell.goal, column])
+        count = int(cell.known[cell.goal, column])
         if count == 0 and cell.data.evidence.visitors[column]:
             return f"no outcome of {cell.name(column)} is known yet"
         if count == 0:

@@ -185,7 +185,8 @@ def read_visitors(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
         cursor,
         f"""
         SELECT dimension, value, variant, goal, sum(visitors)::BIGINT AS visitors
-        FROM {sums(experiment_id, "goal IS NULL")} GROUP BY ALL
+        FROM {result_table("aggregates", experiment_id)} WHERE goal IS NULL
+        GROUP BY ALL HAVING sum(visitors) <> 0
         """,
     )
 
@@ -195,8 +196,10 @@ def read_since_exposure(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     return fetch_frame(
         cursor,
         f"""
-        SELECT variant, goal, day, value::INTEGER AS days_since, cohort_conversions AS conversions
-        FROM {sums(experiment_id, "dimension = ?")}
+        SELECT variant, goal, day, value::INTEGER AS days_since,
+          sum(cohort_conversions)::BIGINT AS conversions
+        FROM {result_table("aggregates", experiment_id)} WHERE dimension = ?
+        GROUP BY ALL HAVING sum(cohort_conversions) <> 0
         """,
         [SINCE_EXPOSURE],
     )

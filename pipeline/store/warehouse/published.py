@@ -67,17 +67,21 @@ def create_tables(cursor: Cursor) -> None:
 
 def find(cursor: Cursor, experiment_id: str) -> Published | None:
     """Find the record of an experiment; None if nothing is published."""
-    return find_all(cursor, [experiment_id]).get(experiment_id)
+    return next(iter(_find(cursor, "experiment_id = ?", experiment_id)), None)
 
 
 def find_all(cursor: Cursor, experiment_ids: Collection[str]) -> dict[str, Published]:
     """Find the records of experiments with published results, by id."""
-    query = f"SELECT * FROM {_ROLLUPS} WHERE experiment_id IN (SELECT unnest($ids))"
-    rows = cursor.execute(query, {"ids": list(experiment_ids)}).fetchall()
+    found = _find(cursor, "experiment_id IN (SELECT unnest(?))", list(experiment_ids))
+    return {one.experiment_id: one for one in found}
+
+
+def _find(cursor: Cursor, condition: str, value: object) -> list[Published]:
+    rows = cursor.execute(f"SELECT * FROM {_ROLLUPS} WHERE {condition}", [value]).fetchall()
     fields: list[list[Any]] = [
         [tuple(value) if isinstance(value, list) else value for value in row] for row in rows
     ]
-    return {one.experiment_id: one for one in (Published(*row) for row in fields)}
+    return [Published(*row) for row in fields]
 
 
 def list_experiments(warehouse: Warehouse) -> list[str]:

@@ -68,34 +68,6 @@ class ValueSums(NamedTuple):
     thirds: Mapping[str, int]
 
 
-class LargeValues(NamedTuple):
-    """Whole numbers of one visitor: value, denominator or orders, and value before the first exposure.
-
-    None where they are not counted.
-    """
-
-    value: int
-    denominator: int | None
-    before: int | None
-
-
-class Extremes(NamedTuple):
-    """Largest visitors of a variant on a goal, both by position.
-
-    `nonzero` visitors have a value other than 0, and `with_denominator` a denominator above 0. `largest` is
-    the largest value; `by_value` have the largest ones in size, and `by_denominator` the largest
-    denominators, in order.
-    """
-
-    goal: int
-    variant: int
-    largest: int
-    nonzero: int
-    with_denominator: int
-    by_value: list[LargeValues]
-    by_denominator: list[LargeValues]
-
-
 class StepCount(NamedTuple):
     """Visitors of a variant, by position, who reached so many steps of a funnel, and no more."""
 
@@ -149,71 +121,6 @@ def read_value_sums(  # noqa: PLR0913  # the rest is said by name
 def counted_goals(goals: Sequence[SummedGoal], columns: Collection[str]) -> list[SummedGoal]:
     """List the goals that visitor rows with these columns were counted for."""
     return [goal for goal in goals if (goal.column or day_column(goal.place)) in columns]
-
-
-def read_extremes(  # noqa: PLR0913  # as `read_value_sums`
-    cursor: Cursor,
-    experiment_id: str,
-    goals: Sequence[SummedGoal],
-    segment: Mapping[str, str],
-    *,
-    variants: int,
-    most: int,
-    last_days: Mapping[int, int],
-) -> list[Extremes]:
-    """Find the `most` largest visitors of goals with values, a row per goal and variant with visitors.
-
-    Of visitors who have every value of `segment`; of goals with one of `last_days`, by position, only those
-    first exposed up to it. Goals whose values were not counted are left out, as those of results of earlier
-    versions.
-    """
-    columns = set(read_columns(cursor, experiment_id))
-    counted = [goal for goal in goals if goal.column in columns]
-    if not counted:
-        return []
-    found = ", ".join(
-        part for goal in counted for part in _extremes(goal, columns, most, _are_known(goal, last_days))
-    )
-    rows = cursor.execute(
-        f"""
-        SELECT variant, {found} FROM {result_table("visitors", experiment_id)}
-        WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}
-        GROUP BY variant ORDER BY variant
-        """
-    ).fetchall()
-    return [
-        Extremes(
-            goal.place,
-            int(variant),
-            int(largest or 0),
-            int(nonzero),
-            int(divided),
-            *([LargeValues(*one.values()) for one in visitors or ()] for visitors in lists),
-        )
-        for variant, *numbers in rows
-        for place, goal in enumerate(counted)
-        for largest, nonzero, divided, *lists in [numbers[5 * place : 5 * place + 5]]
-    ]
-
-
-def _are_known(goal: SummedGoal, last_days: Mapping[int, int]) -> str:
-    """Return the condition of visitors whose outcome is known."""
-    return f"first_day <= {last_days[goal.place]:d}" if goal.place in last_days else "true"
-
-
-def _extremes(goal: SummedGoal, columns: Collection[str], most: int, known: str) -> Iterator[str]:
-    value, before = goal.column, f"g{goal.place}_before"
-    denominator = goal.orders_column if goal.orders_column in columns else "NULL::BIGINT"
-    past = before if before in columns else "NULL::BIGINT"
-    visitor = f"struct_pack(value := {value}, denominator := {denominator}, past := {past})"
-    yield f"max({value}) FILTER ({known})"
-    yield f"count(*) FILTER ({value} <> 0 AND {known})"
-    yield f"count(*) FILTER ({denominator} > 0 AND {known})"
-    yield f"max_by({visitor}, abs({value}), {most:d}) FILTER ({known})"
-    if goal.orders_column in columns:
-        yield f"max_by({visitor}, {denominator}, {most:d}) FILTER ({known})"
-    else:
-        yield "NULL"
 
 
 def read_steps(

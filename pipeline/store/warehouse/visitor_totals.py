@@ -118,31 +118,39 @@ def read_overdrawn(
     cursor: Cursor, experiment_id: str, goals: Sequence[int], *, variants: int
 ) -> list[Extreme]:
     """Sum up the visitors with more refunds than orders, by goal, variant and senders of their money."""
-    return _extremes(
-        cursor,
+    if not goals:
+        return []
+    counted = f"{result_table('visitors', experiment_id)} WHERE variant < {variants:d}"
+    # Mostly there are none, which one pass over all goals tells.
+    least = cursor.execute(f"SELECT {_of_each(goals, 'min({cents})')} FROM {counted}").fetchall()[0]
+    parts = [
         f"""
-        SELECT {{goal}}, variant, money_senders, count(*), sum(g{{goal}}_cents)::BIGINT
-        FROM {result_table("visitors", experiment_id)}
-        WHERE variant < {variants:d} AND g{{goal}}_cents < 0 GROUP BY variant, money_senders
-        """,
-        goals,
-    )
+        SELECT {goal:d}, variant, money_senders, count(*), sum(g{goal:d}_cents)::BIGINT
+        FROM {counted} AND g{goal:d}_cents < 0 GROUP BY variant, money_senders
+        """
+        for goal, cents in zip(goals, least, strict=True)
+        if cents is not None and cents < 0
+    ]
+    rows = cursor.execute(" UNION ALL ".join(parts)).fetchall() if parts else []
+    return [Extreme(*map(int, row)) for row in rows]
 
 
 def read_largest(cursor: Cursor, experiment_id: str, goals: Sequence[int], *, variants: int) -> list[Extreme]:
     """Find the visitor with the largest revenue of each goal and variant."""
-    return _extremes(
-        cursor,
-        f"""
-        SELECT {{goal}}, variant, arg_max(money_senders, g{{goal}}_cents), 1, max(g{{goal}}_cents)
-        FROM {result_table("visitors", experiment_id)} WHERE variant < {variants:d} GROUP BY variant
-        """,
-        goals,
-    )
-
-
-def _extremes(cursor: Cursor, query: str, goals: Sequence[int]) -> list[Extreme]:
     if not goals:
         return []
-    parts = (query.replace("{goal}", f"{goal:d}") for goal in goals)
-    return [Extreme(*map(int, row)) for row in cursor.execute(" UNION ALL ".join(parts)).fetchall()]
+    rows = cursor.execute(
+        f"""
+        SELECT variant, {_of_each(goals, "arg_max(money_senders, {cents}), max({cents})")}
+        FROM {result_table("visitors", experiment_id)} WHERE variant < {variants:d} GROUP BY variant
+        """
+    ).fetchall()
+    return [
+        Extreme(goal, int(variant), int(senders), 1, int(cents))
+        for variant, *found in rows
+        for goal, senders, cents in zip(goals, found[::2], found[1::2], strict=True)
+    ]
+
+
+def _of_each(goals: Sequence[int], columns: str) -> str:
+    return ", ".join(columns.format(cents=f"g{goal:d}_cents") for goal in goals)
