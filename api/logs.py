@@ -26,6 +26,12 @@ class LineFormatter(logging.Formatter):
         return super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")
 
 
+def logged_path(path: str) -> str:
+    """Return the path of a request as log lines have it: without the id of a visitor."""
+    before, found, _ = path.partition("/visitors/")
+    return f"{before}{found}…" if found else path
+
+
 CONFIG: Final[dict[str, Any]] = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -9,6 +9,7 @@ import msgspec
 
 from engine.typed_records import record_from_json
 from pipeline.encryption_key import derive_secret
+from pipeline.erased_keys import FOLDER as ERASURES
 from pipeline.settings import Settings
 from pipeline.snapshots.files import digest_of, placed
 
@@ -120,6 +121,7 @@ def copied_paths(settings: Settings) -> Iterator[Path]:
     yield settings.uploads_path
     yield settings.command_imports_path
     yield settings.data_dir / "import-watermarks"
+    yield settings.data_dir / ERASURES
     if settings.secrets_key is None:
         yield settings.secrets_key_path
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
+from threading import Lock
 
 from pipeline.clock import utc_now
+from pipeline.erased_keys import remove_erasures
 from pipeline.ingest.ingest import Ingest
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
@@ -41,6 +43,8 @@ class PipelineServices:
     nights: Nights
     snapshots: Snapshots
     runner: Runner
+    # Held by the one erasure of a person at a time.
+    erasing: Lock = field(default_factory=Lock)
     clock: Callable[[], datetime] = utc_now
 
 
@@ -74,6 +78,7 @@ def open_pipeline(
         rmtree(settings.staged_imports_path, ignore_errors=True)
         ingest = Ingest(warehouse, settings)
         ingest.listen_forget(partial(remove_watermarks, settings.data_dir))
+        ingest.listen_forget(partial(remove_erasures, settings.data_dir))
         ingest.start()
         stack.callback(ingest.stop)
         rollup = Rollup(

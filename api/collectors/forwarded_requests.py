@@ -20,6 +20,7 @@ from api.collectors.messages import (
     PartSent,
     RequestHead,
 )
+from api.logs import logged_path
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class ForwardedRequest:
         try:
             await app(_scope(self._head), self._receive, self._send_part)
         except Exception:
-            logger.exception("%s %s failed", self._head.method, self._head.path)
+            logger.exception("%s %s failed", self._head.method, logged_path(self._head.path))
         finally:
             # An application may also return without an answer, as it does once its client has left.
             if not self._is_answered:

@@ -54,7 +54,7 @@ class OuterMiddleware:
         except ClientDisconnect:
             logger.info("the client left before request %s was read", request_id)
         except Exception:
-            logger.exception("%s: %s %s failed", request_id, scope["method"], scope["path"])
+            logger.exception("%s: %s %s failed", request_id, scope["method"], logs.logged_path(scope["path"]))
             if answer.has_started:
                 raise
             await error_response(UNEXPECTED, request_id)(scope, receive, answer.bare())

@@ -10,7 +10,7 @@ from api.idempotency.route import IdempotentRoute
 from api.middleware.encoded_slashes import last_segment
 from api.schemas.envelopes import Single
 from api.schemas.projects import Erasure
-from pipeline.person_erasure import IdType, erase
+from pipeline.erasure.person_erasure import IdType, erase
 
 router = APIRouter(
     prefix="/projects/{project_id}/visitors",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from engine.design import project
 from engine.design.experiment import Experiment
 from engine.vocabulary import Platform
-from pipeline import person_erasure
+from pipeline.erasure import person_erasure
 from pipeline.store.warehouse.visitor_totals import Totals
 
 TIMEZONE = "IANA time zone of the reported days, such as `America/New_York`; UTC while null."
@@ -100,6 +100,13 @@ class ProjectInstallation(BaseModel):
     )
 
 
+class ReadBack(BaseModel):
+    """A place that was read after an erasure."""
+
+    place: str
+    left: int = Field(description="How often the person is still there; 0 where it is gone.")
+
+
 class Erasure(BaseModel):
     """Receipt of an erasure, without the ids of the person."""
 
@@ -111,9 +118,12 @@ class Erasure(BaseModel):
     events: int = Field(description="Removed events; 0 where nothing of the person was stored.")
     recounted: list[str] = Field(description="Ids of the experiments that were counted again without it.")
     sums_kept: list[str] = Field(
-        description="Ids of completed experiments that lost the row of the person and keep their sums."
+        description="Ids of completed experiments with a row of the person, which names nobody any more; "
+        "their numbers stay."
     )
     snapshot_written: bool = Field(description="Whether the snapshot was written again without the person.")
+    read_back: list[ReadBack] = Field(description="Every place that can hold a person and is erased.")
+    is_complete: bool = Field(description="Whether nothing of the person was read back.")
 
     @classmethod
     def of(cls, receipt: person_erasure.Receipt) -> "Erasure":

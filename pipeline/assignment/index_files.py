@@ -84,8 +84,12 @@ class IndexFiles:
 
     def remove(self, project_id: str) -> None:
         """Remove the files of a project."""
-        for path in (self._delta(project_id), self._base(project_id)):
+        for path in self.paths(project_id):
             path.unlink(missing_ok=True)
+
+    def paths(self, project_id: str) -> tuple[Path, Path]:
+        """Return where the files of a project are, or would be, the smaller one first."""
+        return self._delta(project_id), self._base(project_id)
 
     def _base(self, project_id: str) -> Path:
         return self.folder / f"{project_id}.base.npz"

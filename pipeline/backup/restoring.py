@@ -17,6 +17,7 @@ from pipeline.backup_manifest import (
     require_intact,
 )
 from pipeline.disk_space import disk_full_errors, require_space
+from pipeline.erased_keys import copy_erasures
 from pipeline.settings import Settings
 from pipeline.store.catalog.backends import sqlite_path
 from pipeline.store.catalog.catalog import Catalog
@@ -28,8 +29,10 @@ from pipeline.store.private_files import make_private_folder, restrict
 STAGED: Final = "restoring"
 
 
-def restore_backup(folder: Path, settings: Settings) -> BackupManifest:
+def restore_backup(folder: Path, settings: Settings, *, erasures: Path | None = None) -> BackupManifest:
     """Verify a backup, and make it the store of the settings.
+
+    `erasures` is a data folder, or a newer backup, whose list of erased persons is taken over.
 
     The data folder has to be empty, and so has the database of a catalog on PostgreSQL. The catalog's file
     comes last: a store that lacks it is refused by every command.
@@ -53,6 +56,8 @@ def restore_backup(folder: Path, settings: Settings) -> BackupManifest:
         # What was read from a disk a second time may differ from what was verified.
         require_intact(staged, manifest)
         upgrade_file(staged / CATALOG)
+        if erasures is not None:
+            copy_erasures(erasures, staged)
         _place(staged, settings)
     return manifest
 

@@ -7,9 +7,10 @@ import polars as pl
 
 from engine.design.project import Project
 from pipeline.clock import utc_now_us
+from pipeline.erased_keys import ErasedKeys
 from pipeline.events.decode import RequestContext
 from pipeline.events.project_ids import ProjectIds
-from pipeline.imports.event_contents import number_events
+from pipeline.imports.event_contents import CLAIMED_AT, number_events
 from pipeline.imports.event_rows import read_event_rows
 from pipeline.imports.import_result import Imported, ImportStores, require_few_bad_rows
 from pipeline.imports.staged_rows import StagedChunk, staged_rows
@@ -73,22 +74,25 @@ def store_events(
     """Store the new ones of staged events, as many at once as a row group of the store has.
 
     Each such chunk is compared with the store and committed. New exposures of the experiments with an id in
-    `over` are left out.
+    `over` are left out, and so are events of persons from before they were erased.
     """
     imported = Imported()
+    erased = ErasedKeys(store.settings)
     store.ingest.load()
     with store.warehouse.cursor() as cursor:
         counts = ContentCounts(cursor, "events_read")
         for chunk in _in_row_groups(staged):
-            events = number_events(chunk.rows, counts)
+            is_erased = erased.precede(project_id, chunk.rows, CLAIMED_AT)
+            events = number_events(chunk.rows.filter(~is_erased), counts)
             batch = events.filter(events["event_key"].is_first_distinct())
             stored = find_stored_events(cursor, project_id, batch["event_key"])
             if len(stored):
                 batch = batch.filter(~pl.col("event_key").is_in(stored.implode()))
-            known, left_out = events.height - batch.height, 0
+            known, left_out = events.height - batch.height, int(is_erased.sum())
             if over:
                 of_over = pl.col("experiment_id").is_in(list(over)).fill_null(value=False)
-                left_out, batch = batch.filter(of_over).height, batch.filter(~of_over)
+                left_out += batch.filter(of_over).height
+                batch = batch.filter(~of_over)
             store.ingest.write_now(project_id, batch)
             imported = imported.plus(
                 Imported(

@@ -42,8 +42,8 @@ class Imported:
     `rows` and `events` are new; `known_rows` and `known_events` were stored already. `returning_rows` are new
     rows of a visitor, and of a time where the file has times, that an earlier import had;
     `has_earlier_rows` holds where the experiment had rows of an earlier import at all. `left_out` rows are of
-    experiments that are over, so that they are not stored. `bad_rows` are the first of the `rejected` rows,
-    `newest_us` is the newest time of a visitor (epoch µs).
+    experiments that are over, or of persons from before they were erased, so that they are not stored.
+    `bad_rows` are the first of the `rejected` rows, `newest_us` is the newest time of a visitor (epoch µs).
     """
 
     experiment: Experiment | None = None

@@ -9,6 +9,8 @@ import polars as pl
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.clock import utc_now
+from pipeline.erased_keys import ErasedKeys
+from pipeline.events.text_hashes import hash_texts
 from pipeline.imports.anonymous_rows import Sums
 from pipeline.imports.event_import import NO_PROGRESS, OnProgress
 from pipeline.imports.event_rows import event_batch
@@ -36,7 +38,6 @@ from pipeline.imports.visitor_rows import (
     events_of,
     read_visitors,
 )
-from pipeline.ingest.ingest import Ingest
 from pipeline.sources.tables import UnreadableSourceError, read_tables, require_columns
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.imports.stored_rows import (
@@ -105,9 +106,7 @@ def import_visitors(
             pause_since_last_visitor(
                 store.catalog, experiment, last=find_last_visit(cursor, experiment), now=utc_now()
             )
-            for chunk, done in _store_new_rows(
-                cursor, staged, target, selection, store.ingest, now_us=now_us
-            ):
+            for chunk, done in _store_new_rows(cursor, staged, target, selection, store, now_us=now_us):
                 imported = imported.plus(chunk)
                 on_progress("storing", done)
             last = find_last_visit(cursor, experiment)
@@ -123,27 +122,37 @@ def _store_new_rows(  # noqa: PLR0913 - each is a fact of the import
     staged: Iterable[StagedChunk],
     target: ImportTarget,
     selection: RowSelection,
-    ingest: Ingest,
+    store: ImportStores,
     *,
     now_us: int,
 ) -> Iterator[tuple[Imported, int]]:
     """Store the new rows, each chunk in one transaction; yield its numbers, and the progress."""
     columns, into = target.columns, target.into
-    until = ingest.last_seq_of(into.project_id)
+    until = store.ingest.last_seq_of(into.project_id)
+    erased = ErasedKeys(store.settings)
     visit = ["visitor_key", "occurred_at"] if columns.timestamp else ["visitor_key"]
     for table, rows, done in staged:
-        new = selection.select(table, rows)
+        selected = selection.select(table, rows)
+        new = selected.filter(~_is_erased(selected, erased, target))
         batch = event_batch(events_of(new, target.experiment, columns), received_at=now_us)
         visits = batch.filter(pl.col("type") == "exposure").select(visit)
         chunk = Imported(
             rows=new.height,
             events=batch.height,
-            known_rows=rows.height - new.height,
-            known_events=_count_events(rows, columns) - batch.height,
+            known_rows=rows.height - selected.height,
+            known_events=_count_events(rows, columns) - _count_events(selected, columns),
+            left_out=selected.height - new.height,
             returning_rows=count_stored_visitors(cursor, into, visits, until=until),
         )
-        ingest.write_now(into.project_id, batch)
+        store.ingest.write_now(into.project_id, batch)
         yield chunk, done
+
+
+def _is_erased(rows: pl.DataFrame, erased: ErasedKeys, target: ImportTarget) -> pl.Series:
+    """Tell which rows are of visitors from before they were erased; all of theirs in a file without times."""
+    time = pl.col("occurred_at") if target.columns.timestamp else pl.lit(None, pl.Int64)
+    keyed = rows.select(time.alias("at"), visitor_key=hash_texts(rows["visitor_id"]))
+    return erased.precede(target.into.project_id, keyed, "at")
 
 
 def _count_events(rows: pl.DataFrame, columns: VisitorColumns) -> int:

@@ -11,7 +11,6 @@ from prometheus_client import Histogram
 
 from pipeline.disk_space import DiskFullError
 from pipeline.ingest.loader import BulkBeginning, Loader, ProjectListener
-from pipeline.ingest.refused_events import erase_refused
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spool_writer import Listener, SpoolWriter
 from pipeline.ingest.spooled_events import ROW_BYTES, EncodedRows, decode_groups
@@ -64,7 +63,6 @@ class Ingest:
         self._writer = SpoolWriter(warehouse, settings, self._spool, self._numbers, self._loader)
         self._forget_listeners: list[ProjectListener] = []
         self._erasure_listeners: list[ErasureListener] = []
-        self._refused_path = settings.refused_events_path
         self._warehouse = warehouse
         self._read_left(loaded_seq)
 
@@ -124,15 +122,13 @@ class Ingest:
         for listener in self._forget_listeners:
             listener(project_id)
 
-    def erase(self, project_id: str, person: PersonIds) -> None:
-        """Remove what is left of a person's events elsewhere, once they are gone from the warehouse.
-
-        Their copies in the spool go with its segments. Raises DiskFullError, OSError and
-        WarehouseUnavailableError.
-        """
+    def tell_erasure(self, project_id: str, person: PersonIds) -> None:
+        """Tell the listeners of a person whose events are gone from the warehouse; OSError."""
         for listener in self._erasure_listeners:
             listener(project_id, person)
-        erase_refused(self._refused_path, project_id, person)
+
+    def remove_loaded_files(self) -> None:
+        """Load what is in the spool, and remove its files; DiskFullError, WarehouseUnavailableError."""
         with self._numbers.lock:
             self._spool.leave_segment()
         if not self.load():

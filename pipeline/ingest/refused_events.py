@@ -51,6 +51,18 @@ def erase_refused(folder: Path, project_id: str, person: PersonIds) -> int:
     return erased
 
 
+def count_refused(folder: Path, project_id: str, person: PersonIds) -> int:
+    """Count a person's events in the files; OSError."""
+    visitors, users = set(person.visitor_keys), set(person.user_keys)
+    contents = (msgspec.json.decode(path.read_bytes()) for path in folder.glob("*.json"))
+    return sum(
+        _is_of(event, visitors, users)
+        for content in contents
+        if content["project_id"] == project_id
+        for event in content["events"]
+    )
+
+
 def _is_of(event: Mapping[str, Any], visitors: Container[int], users: Container[int]) -> bool:
     of_visitor = visitors if event.get("visitor_id") is not None else users
     return event.get("visitor_key") in of_visitor or event.get("user_key") in users

@@ -12,6 +12,7 @@ from typing import Final
 from engine.design.project import Project
 from engine.local_days import local_day
 from pipeline.disk_space import DiskFullError
+from pipeline.erasure.person_erasure import end_begun_erasures
 from pipeline.jobs.bandits import move_weights
 from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.jobs.lifecycle import (
@@ -202,6 +203,7 @@ JOBS: Final = (
     Job("start_queued_runs", lambda _: _MINUTE, start_queued_runs),
     Job("deliver_messages", lambda _: 5, deliver_messages),
     Job("announce_changed_results", lambda _: 5 * _MINUTE, announce_changed_results),
+    Job("end_begun_erasures", lambda _: _MINUTE, end_begun_erasures),
     Job("forget_old_deliveries", lambda _: 60 * _MINUTE, forget_old_deliveries),
     Job("forget_old_runs", lambda _: 60 * _MINUTE, forget_old_runs),
     Job("remove_left_import_files", lambda _: 60 * _MINUTE, remove_left_import_files),

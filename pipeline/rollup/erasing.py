@@ -1,7 +1,7 @@
 """Erasure of a person from a project: the events go, and results are counted as if they had never come."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,29 +11,12 @@ from pipeline.rollup.count_and_publish import MAX_TOUCHED_SHARE, RollupScope, co
 from pipeline.rollup.counting_rules import CountingRules, period_of
 from pipeline.rollup.due import Due
 from pipeline.store.warehouse import published as published_rollups
-from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.erasure.erased_events import (
-    blank_unused_values,
-    find_events,
-    remove_events,
-    remove_rows,
-)
-from pipeline.store.warehouse.erasure.person_ids import PersonIds, find_person
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.erasure.erased_events import find_related, list_events
+from pipeline.store.warehouse.erasure.erased_person import ErasedPerson, describe_person
+from pipeline.store.warehouse.erasure.person_ids import find_person
 from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.incremental import identity_links
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonErased:
-    """What was erased: ids and events of a person, and ids of the experiments in which it had a row.
-
-    Those of `recounted` are counted again; completed ones keep their sums.
-    """
-
-    person: PersonIds
-    events: int
-    recounted: tuple[str, ...]
-    kept: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,19 +32,31 @@ class ErasureTarget:
     final_ids: Collection[str]
 
 
-def erase_person(warehouse: Warehouse, target: ErasureTarget, scope: RollupScope) -> PersonErased:
+def look_for_person(warehouse: Warehouse, target: ErasureTarget, scope: RollupScope) -> ErasedPerson:
+    """Describe what is stored of a person up to `scope`; nothing is changed."""
+    with warehouse.transaction() as cursor:
+        identity_links.update(cursor, scope.project_id, scope.newest_seq, anew=False)
+    with warehouse.transaction() as cursor:
+        return _describe(cursor, target, scope)
+
+
+def erase_person(
+    warehouse: Warehouse,
+    target: ErasureTarget,
+    scope: RollupScope,
+    remove: Callable[[Cursor, ErasedPerson], None],
+) -> ErasedPerson:
     """Remove a person's events up to `scope`, and change the results of the target's experiments.
 
-    Where the process ends in between, the next run counts the experiments from the first event on.
+    `remove` removes the person from all other tables, in the same transaction. Where the process ends after
+    it, the next run counts the experiments from the first event on.
     """
     project_id, until = scope.project_id, scope.newest_seq
     warehouse.require_space()
     with warehouse.transaction() as cursor:
-        identity_links.update(cursor, project_id, until, anew=False)
-    with warehouse.cursor() as cursor:
-        person = find_person(cursor, project_id, target.key, is_user=target.is_user, until=until)
-        found = find_events(cursor, project_id, person, until=until)
-    keys = pl.concat([person.all_keys, found.related_keys]).unique()
+        keys = _describe(cursor, target, scope).person.all_keys
+        related = find_related(cursor, project_id, until=until)
+    keys = pl.concat([keys, related]).unique()
     groups = _by_rules_and_end(target.open_ones)
     before = {}
     for rules, last in groups:
@@ -69,20 +64,28 @@ def erase_person(warehouse: Warehouse, target: ErasureTarget, scope: RollupScope
         with _opened(warehouse, scope, rules, last) as reader:
             before[rules, last] = reader.linked_keys(keys)
     with warehouse.transaction() as cursor:
-        find_events(cursor, project_id, person, until=until)
-        remove_events(cursor, project_id)
-        kept = remove_rows(cursor, target.final_ids, person)
+        erased = _describe(cursor, target, scope)
+        remove(cursor, erased)
         published_rollups.require_recount(cursor, [one.experiment.id for one in target.open_ones])
-    recounted = list[str]()
     for (rules, last), group in groups.items():
         with _opened(warehouse, scope, rules, last) as reader:
             touched = reader.keep_to_visitors(before[rules, last], most_share=MAX_TOUCHED_SHARE)
             count_group(warehouse, reader, group, touched, scope)
-        recounted += [due.experiment.id for due in group]
-    for experiment_id in recounted:
-        with warehouse.transaction() as cursor:
-            blank_unused_values(cursor, experiment_id)
-    return PersonErased(person=person, events=found.events, recounted=tuple(recounted), kept=tuple(kept))
+    return erased
+
+
+def _describe(cursor: Cursor, target: ErasureTarget, scope: RollupScope) -> ErasedPerson:
+    project_id, until = scope.project_id, scope.newest_seq
+    person = find_person(cursor, project_id, target.key, is_user=target.is_user, until=until)
+    return describe_person(
+        cursor,
+        project_id,
+        person,
+        until=until,
+        events=list_events(cursor, project_id, person, until=until),
+        open_ids=[one.experiment.id for one in target.open_ones],
+        final_ids=target.final_ids,
+    )
 
 
 def _by_rules_and_end(group: Collection[Due]) -> Mapping[tuple[CountingRules, int], list[Due]]:

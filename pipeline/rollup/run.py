@@ -25,7 +25,7 @@ from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due, rules_of
 from pipeline.rollup.earlier_sums import complete_earlier_sums
-from pipeline.rollup.erasing import ErasureTarget, PersonErased, erase_person
+from pipeline.rollup.erasing import ErasureTarget, erase_person, look_for_person
 from pipeline.rollup.publications import Publications
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
@@ -34,8 +34,10 @@ from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
 from pipeline.store.warehouse.erasure.old_events import remove_old_events
 from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.events import has_table
 from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.published import Published
 
@@ -169,9 +171,17 @@ class Rollup:
         published = {} if record is None else {experiment.id: record}
         return not find_due([experiment], published, CountingRules.of(project), newest, self._clock())
 
-    def erase(self, project_id: str, key: int, *, is_user: bool) -> PersonErased | None:
+    def erase(
+        self,
+        project_id: str,
+        key: int,
+        *,
+        is_user: bool,
+        remove: Callable[[Cursor, ErasedPerson], None],
+    ) -> ErasedPerson | None:
         """Erase the person with a visitor id, or a user id, of that key; None in a project without events.
 
+        `remove` removes the person from the tables of the warehouse; it is not called where none has any.
         Raises WarehouseUnavailableError where acknowledged events cannot be loaded at present.
         """
         with self._running, self._deletion_errors(project_id):
@@ -179,24 +189,37 @@ class Rollup:
             if not self._load_events(None):
                 raise WarehouseUnavailableError("acknowledged events cannot be loaded at present")
             scope = self._scope(project)
-            if scope.newest_seq == 0:
+            if not self._has_events(project_id):
                 return None
+            target = self._erasure_target(project, key, is_user=is_user)
+            found = look_for_person(self._warehouse, target, scope)
+            if not found.is_stored:
+                return found
+            # The person has a row in each open experiment then.
             self._refresh(project, scope)
-            experiments = self._catalog.experiments.of_project(project_id)
-            records = self._published(experiments)
-            open_ones = [
-                Due(
-                    experiment=one,
-                    rules=rules_of(records[one.id], CountingRules.of(project)),
-                    before=records[one.id],
-                )
-                for one in experiments
-                if one.id in records and not records[one.id].is_final
-            ]
-            final_ids = [one for one, record in records.items() if record.is_final]
-            target = ErasureTarget(key=key, is_user=is_user, open_ones=open_ones, final_ids=final_ids)
-            with self.publications.replacing(records):
-                return erase_person(self._warehouse, target, scope)
+            target = self._erasure_target(project, key, is_user=is_user)
+            ids = [*(one.experiment.id for one in target.open_ones), *target.final_ids]
+            with self.publications.replacing(ids):
+                return erase_person(self._warehouse, target, scope, remove)
+
+    def _has_events(self, project_id: str) -> bool:
+        with self._warehouse.cursor() as cursor:
+            return has_table(cursor, project_id)
+
+    def _erasure_target(self, project: Project, key: int, *, is_user: bool) -> ErasureTarget:
+        experiments = self._catalog.experiments.of_project(project.id)
+        records = self._published(experiments)
+        open_ones = [
+            Due(
+                experiment=one,
+                rules=rules_of(records[one.id], CountingRules.of(project)),
+                before=records[one.id],
+            )
+            for one in experiments
+            if one.id in records and not records[one.id].is_final
+        ]
+        final_ids = [one for one, record in records.items() if record.is_final]
+        return ErasureTarget(key=key, is_user=is_user, open_ones=open_ones, final_ids=final_ids)
 
     def remove_old_events(self, project_id: str, before: datetime) -> int:
         """Remove events of a project from before a time on which no open experiment depends; count them.

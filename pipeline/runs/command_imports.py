@@ -138,6 +138,11 @@ def read_outcome(settings: Settings, file: str) -> CommandOutcome:
         return CommandOutcome()
 
 
+def outcome_files(settings: Settings) -> list[Path]:
+    """List the files of outcomes that no command has read yet."""
+    return sorted(settings.command_imports_path.glob(f"*{_OUTCOME}"))
+
+
 def remove_import_left(settings: Settings, file: str) -> None:
     """Remove what a command left, which may have secrets; its outcome stays for the command."""
     (settings.command_imports_path / file).unlink(missing_ok=True)

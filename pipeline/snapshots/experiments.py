@@ -26,6 +26,7 @@ from pipeline.snapshots.manifest import (
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import parquet
 from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.erasure.segment_texts import digest_texts
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitor_export import write_visitors
 from pipeline.store.warehouse.visitors import column_of, read_columns
@@ -57,7 +58,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
     """Write the published results of an experiment; `cursor` is in the transaction that read `published`."""
     variants = _variants(cursor, experiment, published)
     counts = parquet.visitors_of_variants(cursor, experiment.id)
-    content = _content(experiment, published, variants)
+    content = _content(experiment, published, variants, digest_texts(cursor, experiment.id))
     named = dict(enumerate(published.variants)) | _SET_ASIDE
     export = exported_visitors(
         experiment,
@@ -102,11 +103,13 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
     )
 
 
-def _content(experiment: Experiment, published: Published, variants: tuple[SnapshotVariant, ...]) -> str:
-    """Hash all that the files of an experiment depend on, for their names."""
+def _content(
+    experiment: Experiment, published: Published, variants: tuple[SnapshotVariant, ...], texts: int
+) -> str:
+    """Hash all that the files of an experiment depend on, for their names; erasures change `texts` alone."""
     names = [variant.name for variant in variants]
     columns = (_COLUMNS_VERSION, list(DIMENSIONS), attributes_of(experiment))
-    inputs = (SCHEMA_VERSION, columns, list(published), names)
+    inputs = (SCHEMA_VERSION, columns, list(published), names, texts)
     return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()[:16]
 
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from api.logs import LineFormatter, request_id
+from api.logs import LineFormatter, logged_path, request_id
 
 
 def line_of(message: str, *arguments: object, failure: Exception | None = None) -> str:
@@ -25,3 +25,8 @@ def test_a_message_is_one_line_and_its_traceback_follows() -> None:
     printed = line_of("failed", failure=ValueError("two\nlines")).splitlines()
     assert printed[0].endswith("api.x: failed")
     assert printed[-2:] == ["ValueError: two", "lines"]
+
+
+def test_a_path_is_logged_without_the_id_of_a_visitor() -> None:
+    assert logged_path("/api/v1/projects/prj_1/visitors/ann%2Fx") == "/api/v1/projects/prj_1/visitors/…"
+    assert logged_path("/api/v1/projects/prj_1/runs") == "/api/v1/projects/prj_1/runs"

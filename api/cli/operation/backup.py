@@ -40,13 +40,29 @@ def backup(
 def restore(
     folder: Annotated[Path, typer.Argument(help="Folder of a backup.")],
     data_dir: DataDir = Path("data/store"),
+    erasures: Annotated[
+        Path | None,
+        typer.Option(
+            "--erasures", help="Data folder or newer backup: who was erased there since is erased here, too."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify a backup, and restore it into an empty data folder."""
     from pipeline.backup.restoring import restore_backup
 
-    manifest = restore_backup(folder.absolute(), settings_for(data_dir))
-    _print(manifest.summary(), as_json=as_json, sentence=f"Restored into {data_dir}")
+    if erasures is not None and not erasures.is_dir():
+        raise typer.BadParameter(f"{erasures} is no folder", param_hint="--erasures")
+    manifest = restore_backup(folder.absolute(), settings_for(data_dir), erasures=erasures)
+    summary = manifest.summary()
+    if erasures is not None:
+        from pipeline.erasure.person_erasure import erase_again
+
+        with opened_store(data_dir) as store:
+            summary["erased"] = erase_again(store, since=manifest.taken_at, actor="cli")
+    _print(summary, as_json=as_json, sentence=f"Restored into {data_dir}")
+    if erasures is not None and not as_json:
+        out.print(f"Erased once more: {summary['erased']} persons.", highlight=False)
 
 
 def _written_there(service: "RunningService", folder: Path, *, with_snapshots: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from api.cli.stores import opened_catalog, opened_store, require_store
 if TYPE_CHECKING:
     from api.cli.client.running_service import RunningService
     from engine.design.project import Project
-    from pipeline.person_erasure import IdType
+    from pipeline.erasure.person_erasure import IdType
     from pipeline.store.catalog.catalog import Catalog
 
 _ACTOR: Final = "cli"
@@ -50,7 +50,7 @@ def erase(
 
 
 def _erased_here(data_dir: Path, project_id: str | None, person_id: str, id_type: "IdType") -> dict[str, Any]:
-    from pipeline import person_erasure
+    from pipeline.erasure import person_erasure
 
     with opened_store(data_dir) as store:
         found = _project(store.catalog, project_id)
@@ -86,10 +86,14 @@ def _print(receipt: dict[str, Any]) -> None:
     out.print(
         f"Erased {receipt['events']:,} events of {receipt['visitor_ids']} visitor ids and "
         f"{receipt['user_ids']} user ids (receipt {receipt['id']}); {len(receipt['recounted'])} experiments "
-        f"were counted again, {kept} completed ones keep their sums.",
+        f"were counted again, {kept} completed ones keep their numbers.",
         highlight=False,
         soft_wrap=True,
     )
+    read = receipt["read_back"]
+    left = [f"{one['place']} ({one['left']})" for one in read if one["left"]]
+    told = f"found again in {', '.join(left)}: erase once more" if left else "found in none"
+    out.print(f"Read back {len(read)} places: {told}.", highlight=False, soft_wrap=True)
     out.print(
         "Backups, files of your own and sources that are imported again are not changed.",
         highlight=False,

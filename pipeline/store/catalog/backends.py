@@ -37,6 +37,8 @@ SQLITE_PRAGMAS: Final = (
     # A power cut must not undo what was acknowledged, such as the revocation of a key.
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
+    # What is erased is overwritten.
+    "PRAGMA secure_delete = ON",
 )
 # Primary result codes; a full disk shows as FULL, IOERR or CANTOPEN, by what SQLite was about to write.
 SQLITE_TRANSIENT: Final = (SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN)

@@ -116,6 +116,22 @@ class Database:
             yield
 
     @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Commit each write of the block by itself, also inside `together` before its first write."""
+        token = self._joined.set(None)
+        try:
+            yield
+        finally:
+            self._joined.reset(token)
+
+    def empty_log(self) -> None:
+        """Move SQLite's log into its file, and empty it, unless a reader needs it still."""
+        if self._mark is not None:
+            with _busy_errors(), self._backend.engine.connect() as connection:
+                alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+                alone.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         with _busy_errors(), self._backend.write_lock:
             number = 0

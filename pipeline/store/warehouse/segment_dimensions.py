@@ -78,6 +78,14 @@ def add_custom_keys(
         cursor.execute("INSERT INTO custom_keys VALUES (?, ?)", [project_id, key])
 
 
+def replace_dropped_example(cursor: Cursor, project_id: str, text: str) -> None:
+    """Replace the last key of attributes that were dropped, where there is one."""
+    cursor.execute(
+        "UPDATE dropped_custom_keys SET example = ? WHERE project_id = ? AND example IS NOT NULL",
+        [text, project_id],
+    )
+
+
 def forget_custom_keys(cursor: Cursor, project_id: str) -> None:
     """Remove the custom keys of a project."""
     for table in ("custom_keys", "dropped_custom_keys"):

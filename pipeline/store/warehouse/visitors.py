@@ -111,6 +111,16 @@ def remove(cursor: Cursor, kind: str, experiment_id: str, visitor_keys: pl.Serie
     cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM removed)")
 
 
+def count_rows_of(cursor: Cursor, experiment_id: str, visitor_keys: pl.Series) -> int:
+    """Count the rows of visitors, and of their orders."""
+    with registered(cursor, "sought", visitor_keys.alias("visitor_key").to_frame()):
+        of_both = " UNION ALL ".join(
+            f"SELECT visitor_key FROM {result_table(kind, experiment_id)}" for kind in ("visitors", "orders")
+        )
+        query = f"SELECT count(*) FROM ({of_both}) SEMI JOIN sought USING (visitor_key)"
+        return int(cursor.execute(query).fetchall()[0][0])
+
+
 def read_of(
     cursor: Cursor, experiment_ids: Sequence[str], visitor_keys: pl.Series
 ) -> tuple[pl.DataFrame, pl.DataFrame]:

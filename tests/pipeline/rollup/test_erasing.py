@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.erasure import person_erasure
+from pipeline.erasure.person_erasure import remove_from_tables
 from pipeline.events.hashing import hash64
 from pipeline.rollup import erasing
-from pipeline.rollup.erasing import PersonErased
 from pipeline.store.warehouse import aggregates, identities, visitors
+from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
 from pipeline.store.warehouse.events import table_name
 from tests.builders import STARTED, a_goal
 from tests.examples import examples
@@ -78,7 +80,7 @@ def check(
     store.rollup.refresh(project.id)
     left = rows
     for name, is_user in erased:
-        store.rollup.erase(project.id, hash64(name), is_user=is_user)
+        store.rollup.erase(project.id, hash64(name), is_user=is_user, remove=remove_from_tables)
         left = [rows[number - first] for number in stored_numbers(store, project)]
         assert name not in {row.user_id if is_user else row.visitor_id for row in left}
         compare_all(store, left, experiments[:2], project)
@@ -86,8 +88,8 @@ def check(
     compare_all(store, left, experiments, project)
 
 
-def erase(store: WorkingStore, project: Project, name: str, *, is_user: bool = False) -> PersonErased:
-    erased = store.rollup.erase(project.id, hash64(name), is_user=is_user)
+def erase(store: WorkingStore, project: Project, name: str, *, is_user: bool = False) -> ErasedPerson:
+    erased = store.rollup.erase(project.id, hash64(name), is_user=is_user, remove=remove_from_tables)
     assert erased is not None
     return erased
 
@@ -124,12 +126,14 @@ def test_an_order_that_only_repeated_one_of_the_person_counts_now(
     assert store.rollup.rebuild(project.id).drifted == ()
 
 
-def test_completed_experiments_keep_their_sums_but_no_row(store: WorkingStore, project: Project) -> None:
+def test_completed_experiments_keep_their_numbers_but_no_row_of_the_person(
+    store: WorkingStore, project: Project
+) -> None:
     ended = STARTED + timedelta(days=1)
     experiment = store.add_experiment(project, status="completed", completed_at=ended)
     store.write(project, *(an_exposure(experiment, number % 2, f"v{number}") for number in range(20)))
     store.rollup.refresh(project.id)
-    assert erase(store, project, "v3").kept == (experiment.id,)
+    assert erase(store, project, "v3").sums_kept == (experiment.id,)
     assert store.observe(experiment, project).visitors.tolist() == [10, 10]
     with store.warehouse.cursor() as cursor:
         rows, _ = visitors.read_of(cursor, [experiment.id], pl.Series([hash64("v3")], dtype=pl.UInt64))
@@ -150,7 +154,7 @@ def test_a_visitor_who_returns_is_a_new_one(
 def test_who_is_not_there_changes_nothing(
     store: WorkingStore, project: Project, experiment: Experiment
 ) -> None:
-    assert store.rollup.erase(project.id, 1, is_user=False) is None
+    assert store.rollup.erase(project.id, 1, is_user=False, remove=remove_from_tables) is None
     store.write(project, an_exposure(experiment, 0), an_event("identify", "v2", user_id="u2"))
     for is_user in (False, True):
         assert erase(store, project, "nobody", is_user=is_user).events == 0
@@ -166,7 +170,7 @@ def test_texts_of_segments_that_nobody_has_any_more_are_gone(
         *(an_exposure(experiment, number % 2, f"w{number}", region="Near") for number in range(20)),
     )
     store.rollup.refresh(project.id)
-    erase(store, project, "v1")
+    person_erasure.erase(store, project, "v1", id_type="visitor", actor="test")
     with store.warehouse.cursor() as cursor:
         texts = [visitors.read_values(cursor, experiment.id)["value"].to_list()]
         texts.append(aggregates.read_all(cursor, experiment.id)["value"].to_list())
@@ -188,7 +192,7 @@ def test_an_erasure_that_ends_halfway_is_made_up_for_by_the_next_run(
     with monkeypatch.context() as patched:
         patched.setattr(erasing, "count_group", fail)
         with pytest.raises(RuntimeError):
-            store.rollup.erase(project.id, hash64("v3"), is_user=False)
+            store.rollup.erase(project.id, hash64("v3"), is_user=False, remove=remove_from_tables)
     assert store.rollup.refresh(project.id).recounted == (experiment.id,)
     assert store.observe(experiment, project).visitors.tolist() == [10, 9]
 

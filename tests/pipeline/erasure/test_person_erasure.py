@@ -3,12 +3,12 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import msgspec
-import polars as pl
 import pytest
 
 from engine.design.experiment import Experiment
@@ -16,10 +16,22 @@ from engine.design.project import Project
 from engine.errors import InvalidDesignError
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import rule_of
+from pipeline.erasure import person_erasure
+from pipeline.erasure.holders import HOLDERS
+from pipeline.erasure.person_erasure import Receipt, end_begun_erasures, erase
 from pipeline.events.hashing import hash64
-from pipeline.person_erasure import Receipt, erase
 from pipeline.snapshots.writer import Snapshots
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from pipeline.store.warehouse.erasure.segment_texts import ERASED
+from tests.builders import NOW
+from tests.pipeline.uncompressed_copies import uncompressed
+from tests.pipeline.working_store import (
+    WorkingStore,
+    a_purchase,
+    a_working_store,
+    an_event,
+    an_exposure,
+    now_of,
+)
 
 GONE, STAYS = "ann-7d1f", "bob-52aa"
 GONE_USER = "ann@x.example"
@@ -50,24 +62,8 @@ def files_with(folder: Path, copies: Path, name: str) -> set[str]:
     return {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.is_file() and any(one in content_of(path, copies) for one in sought)
+        if path.is_file() and any(one in uncompressed(path, copies) for one in sought)
     }
-
-
-def content_of(path: Path, copies: Path) -> bytes:
-    copy = copies / f"{len(list(copies.iterdir()))}"
-    if path.suffix == ".parquet":
-        pl.read_parquet(path).write_ipc(copy, compression="uncompressed")
-        return copy.read_bytes()
-    if path.name == "warehouse.duckdb":
-        with duckdb.connect(":memory:") as connection:
-            connection.execute("SET force_compression = 'uncompressed'")
-            connection.execute(f"ATTACH '{path}' AS stored (READ_ONLY)")
-            connection.execute(f"ATTACH '{copy}' AS written")
-            connection.execute("COPY FROM DATABASE stored TO written")
-            connection.execute("DETACH written")
-        return copy.read_bytes()
-    return path.read_bytes()
 
 
 @pytest.fixture
@@ -210,3 +206,78 @@ def test_the_index_forgets_a_person_before_and_after_it_is_sorted(
         erase_visitor(store, project)
         for name, is_known in ((GONE, False), (f"{GONE}-phone", False), (STAYS, True)):
             assert bool(opened.of_visitor(project.id, [rule], hash64(name)).variant_ids) is is_known
+
+
+STEPS = [one.name for one in HOLDERS if one.erase is not None]
+
+
+def test_an_erasure_that_is_killed_at_any_step_is_ended_by_the_next_run(
+    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [an_exposure(experiment, 0, step, custom=f'{{"mail":"{step}"}}') for step in STEPS]
+    store.write(project, *rows)
+    store.snapshots.write(project.id)
+    store.rollup.refresh(project.id)
+    store.nights.keep(experiment, project, now=NOW)
+    assert len(STEPS) > 5
+    for step in STEPS:
+        broken = [replace(one, erase=fail) if one.name == step else one for one in HOLDERS]
+        with monkeypatch.context() as patched:
+            patched.setattr(person_erasure, "HOLDERS", tuple(broken))
+            with pytest.raises(OSError, match="no room"):
+                erase_visitor(store, project, step)
+        receipt = erase_visitor(store, project, step)
+        # As it was when it began.
+        assert (receipt.events, receipt.is_complete, receipt.recounted) == (1, True, (experiment.id,))
+    assert store.observe(experiment, project).visitors.tolist() == [0, 0]
+
+
+def test_an_erasure_that_is_killed_is_ended_by_the_service(
+    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, project, experiment)
+    store.snapshots.write(project.id)
+    before = snapshot_bytes(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(Snapshots, "write", fail)
+        with pytest.raises(OSError, match="no room"):
+            erase_visitor(store, project)
+    end_begun_erasures(store)
+    after = snapshot_bytes(store)
+    assert after != before
+    # Nothing is left to be ended.
+    end_begun_erasures(store)
+    assert snapshot_bytes(store) == after
+
+
+def test_a_text_that_two_persons_had_goes_with_the_second(store: WorkingStore, project: Project) -> None:
+    experiment = store.add_experiment(project)
+    shared = '{"plan":"gold","who":"house 7"}'
+    rows = [an_exposure(experiment, 0, name, custom=shared, region="Faraway") for name in (GONE, STAYS)]
+    others = [
+        an_exposure(experiment, number % 2, f"v{number}", custom='{"plan":"gold"}') for number in range(9)
+    ]
+    store.write(project, *rows, *others)
+    store.nights.keep(experiment, project, now=NOW)
+    store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
+    store.rollup.refresh(project.id)
+    ended = now_of(store, experiment)
+
+    def told() -> list[Any]:
+        night = store.nights.available_segments(ended, project, night=NOW.date(), now=NOW)
+        return [store.results.available_segments(ended), night]
+
+    first = told()
+    assert "Faraway" in str(first[0])
+    erase_visitor(store, project, GONE)
+    assert told() == first
+    receipt = erase_visitor(store, project, STAYS)
+    assert receipt.sums_kept == (experiment.id,)
+    for one in told():
+        assert one["regions"] == [ERASED]
+        values = {custom["key"]: custom["values"] for custom in one["custom_dimensions"]}
+        assert values == {"plan": ["gold"], "who": [ERASED]}
+    filters = {"custom_dimension_key": "plan", "custom_dimension_value": "gold"}
+    assert store.observe(ended, project, filters).visitors.tolist() == [7, 4]
+    assert store.observe(ended, project, {"region": ERASED}).visitors.tolist() == [2, 0]
+    assert store.observe(ended, project, {"region": ERASED, **filters}).visitors.tolist() == [2, 0]

@@ -1,0 +1,1 @@
+"""Erasure of persons: every holder of personal texts, and the removal of a person from each."""

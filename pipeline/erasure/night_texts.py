@@ -1,0 +1,71 @@
+"""Segment values of a person in the reports of past nights."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Any, Final
+
+import msgspec
+
+from engine.analysis.evidence.segments import Segment
+from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.warehouse import published
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
+from pipeline.store.warehouse.erasure.segment_texts import ERASED
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
+
+# Names a key of an attribute that was dropped, of whichever visitor.
+_KEYS: Final = "custom_dimension_keys"
+
+
+def blank_nights(cursor: Cursor, erased: ErasedPerson) -> None:
+    """Write ERASED in the place of the person's texts in all nights of its experiments."""
+    for experiment_id, day, content in _changed(cursor, erased):
+        published.keep_night(cursor, experiment_id, day, content)
+
+
+def count_nights(cursor: Cursor, erased: ErasedPerson) -> int:
+    """Count the nights that still have one of the person's texts."""
+    return sum(1 for _ in _changed(cursor, erased))
+
+
+def _changed(cursor: Cursor, erased: ErasedPerson) -> Iterator[tuple[str, date, bytes]]:
+    for experiment_id, texts in erased.segments.items():
+        for day in published.list_kept(cursor, experiment_id):
+            content = zlib.decompress(published.find_kept(cursor, experiment_id, day) or b"")
+            night = msgspec.json.decode(content)
+            before = msgspec.json.encode(night)
+            _blank_choices(night["available_segments"], texts)
+            for check in night["report"]["health"]:
+                _blank_check(check, texts)
+            after = msgspec.json.encode(night)
+            if after != before:
+                yield experiment_id, day, zlib.compress(after)
+
+
+def _blank_choices(choices: dict[str, Any], texts: Sequence[tuple[str, str]]) -> None:
+    lists = {dimension: choices.get(one.plural, []) for dimension, one in DIMENSIONS.items()}
+    for custom in choices.get("custom_dimensions", []):
+        lists[CUSTOM_PREFIX + custom["key"]] = custom["values"]
+    for dimension, value in texts:
+        values = lists.get(dimension, [])
+        if value in values:
+            values.remove(value)
+            # Once, however many are erased.
+            if ERASED not in values:
+                values.append(ERASED)
+                values.sort()
+
+
+def _blank_check(check: dict[str, Any], texts: Sequence[tuple[str, str]]) -> None:
+    details = check["details"]
+    for dimension, value in texts:
+        named, blank = str(Segment(dimension, value)), str(Segment(dimension, ERASED))
+        check["message"] = check["message"].replace(named, blank)
+        if details.get("dimension") == dimension and details.get("value") == value:
+            details["value"] = ERASED
+    key = details.get("key")
+    if check["check"] == _KEYS and key:
+        check["message"] = check["message"].replace(f"'{key}'", f"'{ERASED}'")
+        details["key"] = ERASED

@@ -1,0 +1,210 @@
+"""Erasure of a person from a project, with a receipt of what was read back."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
+
+from engine.design.project import Project
+from engine.errors import InvalidDesignError, Problem
+from engine.local_days import epoch_microseconds
+from pipeline.erased_keys import ErasedKeys
+from pipeline.erasure.holder import Erasing
+from pipeline.erasure.holders import HOLDERS
+from pipeline.events.hashing import hash64
+from pipeline.run_each import run_each
+from pipeline.services import PipelineServices
+from pipeline.store.catalog.ids import new_id
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.erasure.erased_events import list_keys
+from pipeline.store.warehouse.erasure.erased_person import (
+    ErasedPerson,
+    forget_pending,
+    note_pending,
+    read_pending,
+)
+from pipeline.store.warehouse.imports.stored_rows import ANONYMOUS_PREFIX
+
+IdType: TypeAlias = Literal["visitor", "user"]
+_ANONYMOUS: Final = re.compile(rf"{ANONYMOUS_PREFIX}[0-9a-f]{{16}}-[0-9]+\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBack:
+    """A place that was read after an erasure, and how often it still has the person."""
+
+    place: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What an erasure removed; it names no id of the person.
+
+    The experiments of `recounted` were counted again without the person; those of `sums_kept` are completed,
+    and keep their numbers. `read_back` has every place that can hold a person and is erased.
+    """
+
+    id: str
+    project_id: str
+    erased_at: datetime
+    visitor_ids: int
+    user_ids: int
+    events: int
+    recounted: tuple[str, ...]
+    sums_kept: tuple[str, ...]
+    snapshot_written: bool
+    read_back: tuple[ReadBack, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing of the person was left."""
+        return all(one.left == 0 for one in self.read_back)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Lay out the receipt as JSON."""
+        told = {"erased_at": self.erased_at.isoformat(), "is_complete": self.is_complete}
+        return asdict(self) | told
+
+
+def erase(
+    services: PipelineServices, project: Project, person_id: str, *, id_type: IdType, actor: str
+) -> Receipt:
+    """Erase the person with a visitor id or a user id, who may have others; every step may be done again.
+
+    The bytes of removed rows stay in free places of the warehouse's file until these are used again, or the
+    store is copied by a backup.
+
+    Raises:
+        InvalidDesignError: the id is of a row of a file without ids, which names nobody.
+        DiskFullError: the disk lacks the room to write what is left.
+        WarehouseUnavailableError: acknowledged events cannot be loaded at present.
+    """
+    if id_type == "visitor" and _ANONYMOUS.match(person_id):
+        raise InvalidDesignError(
+            [Problem("visitor_id", "is of a row of an imported file without visitor ids, which names nobody")]
+        )
+    with services.erasing:
+        target = _Target(key=hash64(person_id), is_user=id_type == "user", person_id=person_id)
+        return _erase(services, project, target, actor=actor)
+
+
+def end_begun_erasures(services: PipelineServices) -> None:
+    """End the erasures that a killed process has begun, of all projects; ExceptionGroup of the failures."""
+    with services.erasing:
+        with services.warehouse.cursor() as cursor:
+            begun = {one.project_id for one in read_pending(cursor)}
+        projects = [one for one in services.catalog.projects.all() if one.id in begun]
+        run_each({f"project {one.id}": partial(_end_pending, services, one) for one in projects})
+
+
+def erase_again(services: PipelineServices, *, since: datetime, actor: str) -> int:
+    """Erase the persons of a restored store who were erased after its backup; return their number."""
+    erased_keys, erased = ErasedKeys(services.settings), 0
+    since_us = epoch_microseconds(since)
+    for project in services.catalog.projects.all():
+        listed = {one for one, at in erased_keys.of(project.id).items() if at >= since_us}
+        experiments = [one.id for one in services.catalog.experiments.of_project(project.id)]
+        with services.warehouse.cursor() as cursor:
+            stored = list_keys(cursor, project.id, experiments) if listed else []
+        for is_user, key in stored:
+            if erased_keys.hash(project.id, "user" if is_user else "visitor", key) in listed:
+                with services.erasing:
+                    receipt = _erase(services, project, _Target(key=key, is_user=is_user), actor=actor)
+                # Other ids of a person are gone with the first.
+                erased += receipt.events > 0 or bool(receipt.sums_kept)
+    return erased
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """The key of a visitor id or a user id, and the id where that is known."""
+
+    key: int
+    is_user: bool
+    person_id: str | None = None
+
+
+def _erase(services: PipelineServices, project: Project, target: _Target, *, actor: str) -> Receipt:
+    ended = _end_pending(services, project)
+    key, is_user = target.key, target.is_user
+    erased_keys, now = ErasedKeys(services.settings), services.clock()
+
+    def remove(cursor: Cursor, erased: ErasedPerson) -> None:
+        # First, so that an import which runs meanwhile does not bring the person back.
+        erased_keys.add(project.id, erased.person, now)
+        remove_from_tables(cursor, erased)
+
+    erased = services.rollup.erase(project.id, key, is_user=is_user, remove=remove)
+    if erased is None:
+        users, visitors = ((key,), ()) if is_user else ((), (key,))
+        erased = ErasedPerson(project_id=project.id, until=0, visitor_keys=visitors, user_keys=users)
+    begun = next((one for one in ended if key in one.person.all_keys), None)
+    if begun is not None and not erased.is_stored:
+        erased = begun
+    if target.person_id is not None:
+        erased = erased.with_id(target.person_id)
+    erased_keys.add(project.id, erased.person, now)
+    read_back = _erase_elsewhere(Erasing(services=services, project=project, erased=erased))
+    receipt = _receipt(services, erased, read_back)
+    recorded = ("project_id", "visitor_ids", "user_ids", "events")
+    changes = {name: [None, getattr(receipt, name)] for name in recorded}
+    services.catalog.audit.add(project.account_id, actor, receipt.id, changes)
+    return receipt
+
+
+def _end_pending(services: PipelineServices, project: Project) -> list[ErasedPerson]:
+    """End the erasures of a project that a killed process has begun, and return the persons."""
+    with services.warehouse.cursor() as cursor:
+        pending = read_pending(cursor, project.id)
+    if pending:
+        # Counts the experiments from the first event on where that was not done.
+        services.rollup.refresh(project.id)
+    for erased in pending:
+        _erase_elsewhere(Erasing(services=services, project=project, erased=erased))
+    return pending
+
+
+def remove_from_tables(cursor: Cursor, erased: ErasedPerson) -> None:
+    """Remove a person from every table of the warehouse, in one transaction."""
+    for holder in HOLDERS:
+        if holder.remove is not None:
+            holder.remove(cursor, erased)
+    note_pending(cursor, erased)
+
+
+def _erase_elsewhere(erasing: Erasing) -> tuple[ReadBack, ...]:
+    """Remove a person from all other holders, and read all of them back."""
+    services = erasing.services
+    for holder in HOLDERS:
+        if holder.erase is not None:
+            holder.erase(erasing)
+    read_back = tuple(
+        ReadBack(place=holder.name, left=holder.left(erasing))
+        for holder in HOLDERS
+        if holder.left is not None
+    )
+    with services.warehouse.transaction() as cursor:
+        forget_pending(cursor, erasing.project.id)
+    services.catalog.database.empty_log()
+    # The log holds what was written since the last checkpoint.
+    with services.snapshots.pause(), services.rollup.pause():
+        services.warehouse.checkpoint()
+    return read_back
+
+
+def _receipt(services: PipelineServices, erased: ErasedPerson, read_back: tuple[ReadBack, ...]) -> Receipt:
+    return Receipt(
+        id=new_id("ers"),
+        project_id=erased.project_id,
+        erased_at=services.clock(),
+        visitor_ids=len(erased.visitor_keys),
+        user_ids=len(erased.user_keys),
+        events=erased.events,
+        recounted=erased.recounted,
+        sums_kept=erased.sums_kept,
+        snapshot_written=erased.is_stored and erased.project_id in services.snapshots.stored_projects(),
+        read_back=read_back,
+    )
