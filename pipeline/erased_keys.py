@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from engine.local_days import epoch_microseconds
@@ -23,6 +25,8 @@ from pipeline.store.warehouse.erasure.person_ids import PersonIds
 
 FOLDER: Final = "erasures"
 _HASH_BYTES: Final = 16
+# Hexadecimal digits of a hash by which all but one of 65,536 keys are told from an erased one.
+_BUCKET_DIGITS: Final = 4
 _KINDS: Final = ("visitor", "user")
 # By the hash of each id, the time of its last erasure (epoch µs).
 Erasures = Mapping[str, int]
@@ -35,6 +39,7 @@ class ErasedKeys:
         """Read with the store's key; SecretsKeyError."""
         self._folder = settings.data_dir / FOLDER
         self._secret = derive_secret(settings, b"erasures")
+        self._factor = np.uint64(int.from_bytes(derive_secret(settings, b"erasure buckets")[:8]) | 1)
 
     def add(self, project_id: str, person: PersonIds, at: datetime) -> None:
         """Note the ids of a person as erased; OSError."""
@@ -47,19 +52,27 @@ class ErasedKeys:
         return _read(_path(self._folder, project_id))
 
     def hash(self, project_id: str, kind: str, key: int) -> str:
-        """Hash the key of an id of a kind."""
+        """Hash the key of an id of a kind, after the number of its bucket."""
+        (bucket,) = self._buckets(pl.Series([key], dtype=pl.UInt64))
         content = f"{project_id}:{kind}:{key}".encode()
-        return hashlib.blake2b(content, digest_size=_HASH_BYTES, key=self._secret).hexdigest()
+        digest = hashlib.blake2b(content, digest_size=_HASH_BYTES, key=self._secret).hexdigest()
+        return f"{bucket:04x}{digest}"
 
     def erased_at(self, project_id: str, kind: str, keys: pl.Series) -> pl.Series:
         """Return when the id with each key was erased last (epoch µs); null for one that was not."""
         erasures = self.of(project_id)
+        distinct = keys.drop_nulls().unique()
+        buckets = np.array([int(one[:_BUCKET_DIGITS], 16) for one in erasures], np.uint64)
+        # To hash each of a million keys takes seconds.
+        near = distinct.filter(pl.Series(np.isin(self._buckets(distinct), buckets), dtype=pl.Boolean))
         found = {
-            key: at
-            for key in keys.drop_nulls().unique()
-            if (at := erasures.get(self.hash(project_id, kind, key))) is not None
+            key: at for key in near if (at := erasures.get(self.hash(project_id, kind, key))) is not None
         }
         return keys.replace_strict(found, default=None, return_dtype=pl.Int64)
+
+    def _buckets(self, keys: pl.Series) -> npt.NDArray[np.uint64]:
+        """Number the buckets of keys by the first bits of their products with a secret factor."""
+        return keys.to_numpy() * self._factor >> np.uint64(64 - 4 * _BUCKET_DIGITS)
 
     def precede(self, project_id: str, rows: pl.DataFrame, happened_at: str) -> pl.Series:
         """Tell which rows are of a person who was erased since; rows without a time are, too.

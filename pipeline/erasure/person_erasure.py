@@ -11,6 +11,7 @@ from engine.design.project import Project
 from engine.errors import InvalidDesignError, Problem
 from engine.local_days import epoch_microseconds
 from pipeline.erased_keys import ErasedKeys
+from pipeline.erasure.earlier_erasures import blank_earlier_erasures
 from pipeline.erasure.holder import Erasing
 from pipeline.erasure.holders import HOLDERS
 from pipeline.events.hashing import hash64
@@ -94,6 +95,7 @@ def erase(
 def end_begun_erasures(services: PipelineServices) -> None:
     """End the erasures that a killed process has begun, of all projects; ExceptionGroup of the failures."""
     with services.erasing:
+        blank_earlier_erasures(services)
         with services.warehouse.cursor() as cursor:
             begun = {one.project_id for one in read_pending(cursor)}
         projects = [one for one in services.catalog.projects.all() if one.id in begun]
@@ -128,6 +130,7 @@ class _Target:
 
 
 def _erase(services: PipelineServices, project: Project, target: _Target, *, actor: str) -> Receipt:
+    blank_earlier_erasures(services)
     ended = _end_pending(services, project)
     key, is_user = target.key, target.is_user
     erased_keys, now = ErasedKeys(services.settings), services.clock()

@@ -224,6 +224,7 @@ WAREHOUSE: Final = (
             ("projects with older links", "links_without_events", "project_id"),
             ("numbers of removed events", "retired_event_seqs", "seq"),
             ("number of loaded events", "loaded_events", "seq"),
+            ("mark of texts that were blanked", "earlier_erasures_blanked", "since"),
             ("id of the warehouse", "warehouse_identity", "id"),
         )
     ),

@@ -100,6 +100,9 @@ def test_the_list_tells_nothing_without_the_key_and_goes_with_the_project(
     keys, other = ErasedKeys(store.settings), ErasedKeys(Settings(data_dir=tmp_path / "other"))
     assert set(keys.of(project.id)) == {keys.hash(project.id, "visitor", key)}
     assert other.hash(project.id, "visitor", key) not in content
+    # Of many keys, among them all that share the first digits, one is found.
+    many = pl.Series([*range(200_000), key], dtype=pl.UInt64)
+    assert keys.erased_at(project.id, "visitor", many).is_not_null().arg_true().to_list() == [200_000]
     assert keys.erased_at(project.id, "user", pl.Series([key], dtype=pl.UInt64)).to_list() == [None]
     store.ingest.forget(project.id)
     assert not path.exists()

@@ -2,13 +2,16 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import polars as pl
 import pytest
 
 from engine.design.experiment import Experiment
@@ -21,6 +24,7 @@ from pipeline.erasure.holders import HOLDERS
 from pipeline.erasure.person_erasure import Receipt, end_begun_erasures, erase
 from pipeline.events.hashing import hash64
 from pipeline.snapshots.writer import Snapshots
+from pipeline.store.warehouse import visitors
 from pipeline.store.warehouse.erasure.segment_texts import ERASED
 from tests.builders import NOW
 from tests.pipeline.uncompressed_copies import uncompressed
@@ -281,3 +285,50 @@ def test_a_text_that_two_persons_had_goes_with_the_second(store: WorkingStore, p
     assert store.observe(ended, project, filters).visitors.tolist() == [7, 4]
     assert store.observe(ended, project, {"region": ERASED}).visitors.tolist() == [2, 0]
     assert store.observe(ended, project, {"region": ERASED, **filters}).visitors.tolist() == [2, 0]
+
+
+def test_texts_that_an_earlier_version_left_are_blanked_once(store: WorkingStore, project: Project) -> None:
+    experiment = store.add_experiment(project)
+    left = an_exposure(experiment, 0, GONE, custom='{"plan":"gold","mail":"ann@x.example"}', region="Faraway")
+    others = [an_exposure(experiment, 1, f"v{number}", custom='{"plan":"gold"}') for number in range(3)]
+    store.write(project, left, *others)
+    store.nights.keep(experiment, project, now=NOW)
+    ended = store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
+    store.rollup.refresh(project.id)
+    with store.warehouse.transaction() as cursor:
+        visitors.remove(cursor, "visitors", experiment.id, pl.Series([hash64(GONE)], dtype=pl.UInt64))
+    before = store.results.available_segments(ended)
+    assert "ann@x.example" in str(before)
+    end_begun_erasures(store)
+    night = store.nights.available_segments(ended, project, night=NOW.date(), now=NOW)
+    for one in (store.results.available_segments(ended), night):
+        assert one["regions"] == [ERASED]
+        values = {custom["key"]: custom["values"] for custom in one["custom_dimensions"]}
+        assert values == {"plan": ["gold"], "mail": [ERASED]}
+    assert store.observe(ended, project, {"region": ERASED}).visitors.tolist() == [1, 0]
+    number = store.rollup.publications.number(experiment.id)
+    end_begun_erasures(store)
+    assert store.rollup.publications.number(experiment.id) == number
+
+
+def test_an_erasure_takes_turns_with_refreshes_and_new_events(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    fill(store, project, experiment)
+    stopped = threading.Event()
+
+    def refresh() -> None:
+        while not stopped.is_set():
+            store.write(project, an_event("pageview", STAYS))
+            store.rollup.refresh(project.id)
+
+    with ThreadPoolExecutor(1) as threads:
+        refreshing = threads.submit(refresh)
+        try:
+            receipt = erase_visitor(store, project)
+        finally:
+            stopped.set()
+        refreshing.result()
+    assert (receipt.events, receipt.is_complete) == (4, True)
+    assert store.observe(experiment, project).visitors.tolist() == [1, 0]
+    assert store.rollup.rebuild(project.id).drifted == ()

@@ -15,6 +15,7 @@ from pipeline.store.warehouse.erasure.segment_texts import texts_of_nobody_else
 from pipeline.store.warehouse.visitors import count_rows_of
 
 _PENDING: Final = "pending_erasures"
+_BLANKED: Final = "earlier_erasures_blanked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +106,19 @@ def forget_pending(cursor: Cursor, project_id: str) -> None:
         cursor.execute(f"DELETE FROM {_PENDING} WHERE project_id = ?", [project_id])
 
 
-def _exists(cursor: Cursor) -> bool:
+def are_earlier_blanked(cursor: Cursor) -> bool:
+    """Tell whether texts that erasures of earlier versions left were blanked."""
+    return _exists(cursor, _BLANKED)
+
+
+def note_earlier_blanked(cursor: Cursor) -> None:
+    """Note that these texts were blanked, once a store."""
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS {_BLANKED} (since BIGINT)")
+
+
+def _exists(cursor: Cursor, table: str = _PENDING) -> bool:
     query = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?"
-    return bool(cursor.execute(query, [_PENDING]).fetchall())
+    return bool(cursor.execute(query, [table]).fetchall())
 
 
 def _keys(keys: tuple[int, ...]) -> pl.Series:

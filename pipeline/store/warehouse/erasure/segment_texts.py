@@ -19,6 +19,8 @@ from pipeline.store.warehouse.visitors import result_table
 ERASED: Final = "(erased)"
 # Rows of erased persons have keys from 0 on. Of 50 million hashes of ids one is as low in 300,000 stores.
 ERASED_KEYS: Final = 2**20
+# Begins what is stored in the place of a text with a code that no row has.
+_MARK: Final = '{"erased":'
 # Words of a closed list name nobody.
 _FREE: Final = tuple(name for name, dimension in DIMENSIONS.items() if not dimension.values)
 _OF_PERSON: Final = "visitor_key IN (FROM erased_keys)"
@@ -38,7 +40,29 @@ def texts_of_nobody_else(cursor: Cursor, experiment_id: str, keys: pl.Series) ->
             f"AND code NOT IN ({others}) ORDER BY value"
         )
         found += [(name, value) for (value,) in cursor.execute(query).fetchall()]
-    found += _custom_members(cursor, values, rows)
+    theirs = f"SELECT {CUSTOM} FROM {rows} WHERE {_OF_PERSON} AND {CUSTOM} IS NOT NULL"
+    query = f"SELECT value FROM {values} WHERE dimension = '{CUSTOM}' AND code IN ({theirs})"
+    texts = [text for (text,) in cursor.execute(query).fetchall()]
+    found += _members_of_no_other(cursor, values, texts, f"FROM {rows} WHERE {_OF_OTHERS}")
+    return tuple((name, value) for name, value in found if value != ERASED)
+
+
+def texts_of_nobody(cursor: Cursor, experiment_id: str) -> tuple[tuple[str, str], ...]:
+    """List each dimension and value that no visitor has any more who is not erased."""
+    values, rows = (result_table(kind, experiment_id) for kind in ("segment_values", "visitors"))
+    found: list[tuple[str, str]] = []
+    unused = {
+        name: f"""
+            SELECT value FROM {values} WHERE dimension = '{name}' AND NOT starts_with(value, '{_MARK}')
+              AND code NOT IN (SELECT {name} FROM {rows}
+                WHERE {name} IS NOT NULL AND visitor_key >= {ERASED_KEYS})
+        """
+        for name in (*_FREE, CUSTOM)
+    }
+    for name in _FREE:
+        found += [(name, value) for (value,) in cursor.execute(unused[name]).fetchall()]
+    texts = [text for (text,) in cursor.execute(unused[CUSTOM]).fetchall()]
+    found += _members_of_no_other(cursor, values, texts, f"FROM {rows} WHERE visitor_key >= {ERASED_KEYS}")
     return tuple((name, value) for name, value in found if value != ERASED)
 
 
@@ -98,7 +122,7 @@ def blank_unused_values(cursor: Cursor, experiment_id: str) -> None:
         # No member of a custom dimension that is a number is a segment.
         cursor.execute(
             f"""
-            UPDATE {values} SET value = '{{"erased":' || code || '}}'
+            UPDATE {values} SET value = '{_MARK}' || code || '}}'
             WHERE dimension = '{name}' AND code NOT IN (SELECT {name} FROM {rows} WHERE {name} IS NOT NULL)
             """
         )
@@ -142,25 +166,21 @@ def _blank_value(cursor: Cursor, experiment_id: str, dimension: str, value: str)
     query = f"SELECT code FROM {values} WHERE dimension = ? AND value = ?"
     ((code,),) = cursor.execute(query, [dimension, value]).fetchall()
     before = cursor.execute(query, [dimension, ERASED]).fetchall()
-    text = f'{{"erased":{code}}}' if before else ERASED
+    text = f"{_MARK}{code}}}" if before else ERASED
     cursor.execute(f"UPDATE {values} SET value = ? WHERE dimension = ? AND code = ?", [text, dimension, code])
     if before:
         cursor.execute(f"UPDATE {rows} SET {dimension} = ? WHERE {dimension} = ?", [before[0][0], code])
 
 
-def _custom_members(cursor: Cursor, values: str, rows: str) -> Iterator[tuple[str, str]]:
-    """Yield the custom dimensions and values that the person has, and no other visitor."""
-    theirs = f"SELECT {CUSTOM} FROM {rows} WHERE {_OF_PERSON} AND {CUSTOM} IS NOT NULL"
-    texts = cursor.execute(
-        f"SELECT value FROM {values} WHERE dimension = '{CUSTOM}' AND code IN ({theirs})"
-    ).fetchall()
-    members = {pair for (text,) in texts for pair in _texts_in(text)}
-    others = f"SELECT {CUSTOM} FROM {rows} WHERE {_OF_OTHERS} AND {CUSTOM} IS NOT NULL"
-    for key, value in sorted(members):
-        query = (
-            f"SELECT 1 FROM {values} WHERE dimension = '{CUSTOM}' AND json_extract_string(value, ?) = ? "
-            f"AND code IN ({others}) LIMIT 1"
-        )
+def _members_of_no_other(
+    cursor: Cursor, values: str, texts: Sequence[str], others: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the custom dimensions and values in JSON texts that the rows `others` do not have."""
+    query = f"""
+        SELECT 1 FROM {values} WHERE dimension = '{CUSTOM}' AND json_extract_string(value, ?) = ?
+          AND code IN (SELECT {CUSTOM} {others} AND {CUSTOM} IS NOT NULL) LIMIT 1
+    """
+    for key, value in sorted({pair for text in texts for pair in _texts_in(text)}):
         if not cursor.execute(query, [json_pointer(key), value]).fetchall():
             yield CUSTOM_PREFIX + key, value
 
