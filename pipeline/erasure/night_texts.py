@@ -36,9 +36,11 @@ def _changed(cursor: Cursor, erased: ErasedPerson) -> Iterator[tuple[str, date, 
             content = zlib.decompress(published.find_kept(cursor, experiment_id, day) or b"")
             night = msgspec.json.decode(content)
             before = msgspec.json.encode(night)
-            _blank_choices(night["available_segments"], texts)
-            for check in night["report"]["health"]:
-                _blank_check(check, texts)
+            _blank_choices(night.get("available_segments", {}), texts)
+            report = _without(night.get("report", {}), texts)
+            for check in report.get("health", []):
+                _blank_key(check)
+            night["report"] = report
             after = msgspec.json.encode(night)
             if after != before:
                 yield experiment_id, day, zlib.compress(after)
@@ -58,14 +60,25 @@ def _blank_choices(choices: dict[str, Any], texts: Sequence[tuple[str, str]]) ->
                 values.sort()
 
 
-def _blank_check(check: dict[str, Any], texts: Sequence[tuple[str, str]]) -> None:
-    details = check["details"]
-    for dimension, value in texts:
-        named, blank = str(Segment(dimension, value)), str(Segment(dimension, ERASED))
-        check["message"] = check["message"].replace(named, blank)
-        if details.get("dimension") == dimension and details.get("value") == value:
-            details["value"] = ERASED
+def _without(value: Any, texts: Sequence[tuple[str, str]]) -> Any:  # noqa: ANN401 - any JSON
+    """Return JSON data whose records and sentences name no segment of the texts."""
+    if isinstance(value, str):
+        for text in texts:
+            value = value.replace(str(Segment(*text)), str(Segment(text[0], ERASED)))
+        return value
+    if isinstance(value, list):
+        return [_without(one, texts) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if (value.get("dimension"), value.get("value")) in texts:
+        value = {**value, "value": ERASED}
+    return {name: _without(one, texts) for name, one in value.items()}
+
+
+def _blank_key(check: dict[str, Any]) -> None:
+    """Blank the key of an attribute that was dropped."""
+    details = check.get("details", {})
     key = details.get("key")
-    if check["check"] == _KEYS and key:
+    if check.get("check") == _KEYS and key:
         check["message"] = check["message"].replace(f"'{key}'", f"'{ERASED}'")
         details["key"] = ERASED
