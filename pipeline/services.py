@@ -9,6 +9,7 @@ from pathlib import Path
 from shutil import rmtree
 from threading import Lock
 
+from engine.design.units import unit_attribute
 from pipeline.clock import utc_now
 from pipeline.erased_keys import remove_erasures
 from pipeline.ingest.ingest import Ingest
@@ -79,6 +80,7 @@ def open_pipeline(
         ingest = Ingest(warehouse, settings)
         ingest.listen_forget(partial(remove_watermarks, settings.data_dir))
         ingest.listen_forget(partial(remove_erasures, settings.data_dir))
+        ingest.keep_custom_keys(partial(_unit_attributes, catalog))
         ingest.start()
         stack.callback(ingest.stop)
         rollup = Rollup(
@@ -134,3 +136,9 @@ def _stored_paths(settings: Settings) -> Iterator[Path]:
         if folder.is_dir():
             yield folder
             yield from folder.rglob("*")
+
+
+def _unit_attributes(catalog: Catalog, project_id: str) -> set[str]:
+    """Return the attributes that experiments of a project assign by."""
+    keys = (unit_attribute(one.unit) for one in catalog.experiments.of_project(project_id))
+    return {key for key in keys if key is not None}

@@ -1,6 +1,6 @@
 """Limit of custom dimension keys: a project keeps the first 200 that its events have."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -25,11 +25,14 @@ class _Limited(NamedTuple):
 class CustomKeys:
     """Keys by project, in memory and in the store; for use by the one writer of events.
 
-    The first are those of the first events by sequence number, and stay the same ever after.
+    The first are those of the first events by sequence number, and stay the same ever after. Those that are
+    `needed` come on top of them.
     """
 
     def __init__(self, warehouse: Warehouse) -> None:
         """Read the keys; those of a store by an earlier version are looked for in its events."""
+        # The keys that a project needs, asked for where some would be dropped.
+        self.needed: Callable[[str], Collection[str]] = lambda _: ()
         self._keys: dict[str, frozenset[str]] = {}
         with warehouse.transaction() as cursor:
             segment_dimensions.create_tables(cursor)
@@ -44,7 +47,10 @@ class CustomKeys:
         if texts.is_empty():
             return table
         kept = self._keys_of(cursor, project_id)
-        limited = _limit(texts.unique(maintain_order=True), kept)
+        distinct = texts.unique(maintain_order=True)
+        limited = _limit(distinct, kept)
+        if limited.dropped and (needed := self.needed(project_id)):
+            limited = _limit(distinct, kept, needed)
         counts = texts.filter(texts.is_in(list(limited.dropped))).value_counts()
         self._store(cursor, project_id, limited, dict(counts.iter_rows()))
         if not limited.texts:
@@ -93,8 +99,11 @@ class CustomKeys:
         self._keys[project_id] |= frozenset(limited.new_keys)
 
 
-def _limit(texts: Iterable[str], kept: frozenset[str]) -> _Limited:
-    """Go through JSON objects in the order of their events, and take keys until there are MOST_KEYS."""
+def _limit(texts: Iterable[str], kept: frozenset[str], needed: Collection[str] = ()) -> _Limited:
+    """Go through JSON objects in the order of their events, and take keys until there are MOST_KEYS.
+
+    Those that are `needed` are taken beyond that, too.
+    """
     keys = set(kept)
     limited = _Limited([], {}, {})
     for text in texts:
@@ -102,13 +111,14 @@ def _limit(texts: Iterable[str], kept: frozenset[str]) -> _Limited:
         further = [key for key in members if key not in keys]
         if not further:
             continue
-        taken = further[: MOST_KEYS - len(keys)]
+        room = max(MOST_KEYS - len(keys), 0)
+        taken = [key for place, key in enumerate(further) if place < room or key in needed]
         limited.new_keys.extend(taken)
         keys.update(taken)
         if len(taken) < len(further):
             rest = {key: value for key, value in members.items() if key in keys}
             limited.texts[text] = msgspec.json.encode(rest, order="sorted").decode() if rest else None
-            limited.dropped[text] = further[len(taken) :]
+            limited.dropped[text] = [key for key in further if key not in keys]
     return limited
 
 

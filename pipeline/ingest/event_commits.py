@@ -28,7 +28,7 @@ class EventCommits:
         """Continue after `loaded_seq`, the number up to which the warehouse has every event."""
         self.loaded_seq = loaded_seq
         self._warehouse = warehouse
-        self._custom_keys = CustomKeys(warehouse)
+        self.custom_keys = CustomKeys(warehouse)
         self._last_seq_of = events.last_seqs(warehouse)
         # CREATE TABLE IF NOT EXISTS takes a fifth of the time of a small commit.
         self._has_table: set[str] = set()
@@ -86,18 +86,18 @@ class EventCommits:
             events.drop(cursor, project_id)
             forget_custom_keys(cursor, project_id)
             identity_links.forget(cursor, project_id)
-        self._custom_keys.forget(project_id)
+        self.custom_keys.forget(project_id)
         self._has_table.discard(project_id)
         self._last_seq_of.pop(project_id, None)
 
     def _store(self, tables: Mapping[str, pl.DataFrame], last_seq: int) -> None:
-        with self._custom_keys.read_again_after_failures(), self._warehouse.transaction() as cursor:
+        with self.custom_keys.read_again_after_failures(), self._warehouse.transaction() as cursor:
             if not loaded_events.advance(cursor, self.loaded_seq, last_seq):
                 raise LoadedSeqError
             for project_id, table in tables.items():
                 if project_id not in self._has_table:
                     events.create_table(cursor, project_id)
-                events.append(cursor, project_id, self._custom_keys.limit(cursor, project_id, table))
+                events.append(cursor, project_id, self.custom_keys.limit(cursor, project_id, table))
 
 
 class _RolledBackError(Exception):

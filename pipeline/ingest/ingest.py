@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -65,6 +65,10 @@ class Ingest:
         self._erasure_listeners: list[ErasureListener] = []
         self._warehouse = warehouse
         self._read_left(loaded_seq)
+
+    def keep_custom_keys(self, needed: Callable[[str], Collection[str]]) -> None:
+        """Keep the custom keys that a project needs, by its id, beyond the limit of their number."""
+        self._loader.custom_keys.needed = needed
 
     def start(self) -> None:
         """Load what an earlier process left, where that is possible, and start the threads."""

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 import polars as pl
 
+from pipeline.events.custom_keys import CustomKeys
 from pipeline.ingest.backlog import Backlog, SpooledRecord
 from pipeline.ingest.event_commits import EventCommits, LoadedSeqError
 from pipeline.ingest.lasting_failure import LastingFailure
@@ -65,6 +66,11 @@ class Loader:
         )
         self._stopping = False
         self._thread = threading.Thread(target=self._load_until_stopped, name="loader", daemon=True)
+
+    @property
+    def custom_keys(self) -> CustomKeys:
+        """The keys of custom dimensions that projects keep."""
+        return self._commits.custom_keys
 
     @property
     def loaded_seq(self) -> int:

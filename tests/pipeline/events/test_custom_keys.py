@@ -7,6 +7,7 @@ import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.units import AttributeUnit
 from pipeline.events.custom_keys import MOST_KEYS
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events, segment_dimensions
@@ -59,6 +60,25 @@ def test_the_first_keys_stay_whatever_comes_later_and_whenever_the_service_start
             experiment, project, {"custom_dimension_key": "plan", "custom_dimension_value": "pro"}
         )
         assert found.visitors.sum() == 260
+
+
+def test_the_attribute_of_a_unit_is_kept_however_many_there_are(folder: Path) -> None:
+    with a_working_store(folder) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project, unit=AttributeUnit(attribute="account"))
+        accounts = [
+            row._replace(custom=json.dumps({"account": f"a{n}", f"further{n}": "yes"}))
+            for n, row in enumerate(exposures(experiment, range(3)))
+        ]
+        store.write(project, *exposures(experiment, range(260)), *accounts[:2])
+        store.write(project, accounts[2])
+        with store.warehouse.cursor() as cursor:
+            query = f"SELECT custom FROM \"{events.table_name(project.id)}\" WHERE custom LIKE '%account%'"  # noqa: S608 (named here)
+            assert cursor.execute(query).fetchall() == [(f'{{"account":"a{n}"}}',) for n in range(3)]
+            assert "account" in (segment_dimensions.read_custom_keys(cursor, project.id) or ())
+        found = dropped(store, project)
+        assert found is not None
+        assert found[0] == 260 - (MOST_KEYS - 1) + 3
 
 
 def test_a_commit_that_fails_takes_no_key(folder: Path) -> None:

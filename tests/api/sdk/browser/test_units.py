@@ -41,12 +41,13 @@ def script() -> Iterator[JavaScript]:
         yield running
 
 
+@pytest.mark.parametrize(("unit", "described"), [("user", "user"), (ACCOUNT, {"attribute": "account"})])
 @given(visits=st.lists(VISITS, min_size=30, max_size=60))
-def test_any_visit_has_one_id_on_both_sides(script: JavaScript, visits: list[dict[str, Any]]) -> None:
-    units: list[tuple[Unit, object]] = [("user", "user"), (ACCOUNT, {"attribute": "account"})]
-    for unit, described in units:
-        expected = [unit_id(unit, **visit) for visit in visits]
-        assert script.call("units", described, visits) == expected
+def test_any_visit_has_one_id_on_both_sides(
+    script: JavaScript, visits: list[dict[str, Any]], unit: Unit, described: object
+) -> None:
+    expected = [unit_id(unit, **visit) for visit in visits]
+    assert script.call("units", described, visits) == expected
 
 
 @pytest.mark.parametrize("unit", ["visitor", "user", ACCOUNT])
