@@ -84,14 +84,12 @@ def print_table(rates: "Sequence[DecisionRates]", runs: int) -> None:
 
 
 def print_mornings(rates: "Sequence[DecisionRates]") -> None:
-    """Print the tables of decisions on measures, the bar beside each figure."""
+    """Print the tables of decisions on measures, the bar beside each figure where cases differ in it."""
     percent = "percent of tests on any of 56 mornings; ± is the simulation's error"
-    for title, columns, is_guarded in (
-        ("Decisions", _MORNINGS, False),
-        ("Wins beside guardrails", _GUARDED_MORNINGS, True),
-    ):
-        chosen = [one for one in rates if (one.case.guardrail is not None) == is_guarded]
-        out.print(_morning_table(f"{title}, {percent}", columns, chosen))
+    plain = [one for one in rates if one.case.guardrail is None]
+    beside = [one for one in rates if one.case.guardrail is not None]
+    out.print(_morning_table(f"Decisions, {percent}", _MORNINGS, plain, are_bars_alike=True))
+    out.print(_morning_table(f"Wins beside guardrails, {percent}", _GUARDED_MORNINGS, beside))
 
 
 def missed(rates: "Sequence[DecisionRates]") -> list[str]:
@@ -133,11 +131,18 @@ def _table(rates: "Sequence[DecisionRates]", runs: int) -> "Table":
 
 
 def _morning_table(
-    title: str, columns: "Sequence[tuple[str, str]]", rates: "Sequence[DecisionRates]"
+    title: str,
+    columns: "Sequence[tuple[str, str]]",
+    rates: "Sequence[DecisionRates]",
+    *,
+    are_bars_alike: bool = False,
 ) -> "Table":
     table = _empty_table(title, ("case",), ["runs", *(heading for heading, _ in columns)])
+    if are_bars_alike and rates:
+        table.add_row("bar", "", *(_limit(rates[0].bar(name)) for _, name in columns))
+        table.add_section()
     for one in rates:
-        cells = [_cell(one, name, with_bar=True) for _, name in columns]
+        cells = [_cell(one, name, with_error=True, with_bar=not are_bars_alike) for _, name in columns]
         table.add_row(_full_label(one), f"{one.runs:,}", *cells)
     return table
 
@@ -165,13 +170,15 @@ def _limit(bar: "Bar | None") -> str:
     return "" if bar is None else f"{'≥' if bar.is_least else '≤'}{bar.limit * 100:g}"
 
 
-def _cell(rates: "DecisionRates", name: str, *, with_bar: bool = False) -> str:
+def _cell(rates: "DecisionRates", name: str, *, with_error: bool = False, with_bar: bool = False) -> str:
     figure = rates.figures.get(name)
     if figure is None:
         return ""
     text = f"{figure.value * 100:.1f}"
+    if with_error:
+        text += f" ± {figure.error * 100:.1f}"
     if with_bar:
-        text += f" ± {figure.error * 100:.1f} {_limit(rates.bar(name))}"
+        text += f" {_limit(rates.bar(name))}"
     return f"[red]{text}[/red]" if name in rates.missed else text
 
 

@@ -36,16 +36,17 @@ def test_tables_have_a_row_a_measure_and_a_case_with_their_bars(run: Run) -> Non
     ran = run("calibrate", "--only", "measures", "--quick")
     assert ran.status == 0
     lines = {line.split("  ")[0].strip(): line for line in ran.out.splitlines()}
-    assert lines["bar"].split() == ["bar", "≤", "3.5", "≤", "3.5", "≥", "94"]
+    bars = [line.split() for line in ran.out.splitlines() if line.strip().startswith("bar ")]
+    assert bars == [["bar", "≤", "3.5", "≤", "3.5", "≥", "94"], ["bar", "≤3", "≤3", "≥75", "≥79"]]
     assert NO_STATUS in lines["ratio"]
     for measure in ("converted", "median", "90% quantile"):
         assert "1,800 : 200" in lines[measure]
         assert lines[measure].count("±") == 3
     assert "200 runs each" in ran.out
-    # Decisions have their bars beside each figure.
     case = lines["ratio, clicks per view, 1:1, day 28"]
     assert case.split()[7] == "200"
-    assert [case.count(bar) for bar in ("≤3", "≥75", "≥79", "±")] == [2, 1, 1, 4]
+    assert case.count("±") == 4
+    # Those of wins beside guardrails differ by case.
     guarded = lines["converted, 5%, 1:1, day 28, 1 guardrail"]
     assert [guarded.count(bar) for bar in ("≥79", "≤17", "≤26", "±")] == [1, 1, 1, 3]
 
