@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from engine.frames.quantiles import QuantileResult
     from engine.frames.quantiles import analyze_frame_quantiles as analyze_quantiles
     from engine.frames.segments import analyze_frame_segments as analyze_segments
+    from engine.frames.switchbacks import Switchback, switchback_schedule
     from engine.simulation.bandits import simulate_bandits
     from engine.stats.bayesian.sampling import Sampling
     from pipeline.events.attributes import InvalidAttributesError
@@ -97,6 +98,7 @@ __all__ = [
     "Setting",
     "Snapshot",
     "Statistics",
+    "Switchback",
     "TrueliftProvider",
     "Unadjusted",
     "UnreadableSnapshotError",
@@ -117,6 +119,7 @@ __all__ = [
     "sample_size",
     "simulate",
     "simulate_bandits",
+    "switchback_schedule",
 ]
 
 # Public name → the module that defines it, and its name there.
@@ -161,6 +164,7 @@ _SOURCES = {
     "Setting": ("engine.calibration.trials", "Setting"),
     "Snapshot": ("pipeline.snapshots.reader", "Snapshot"),
     "Statistics": ("engine.design.analysis_settings", "Statistics"),
+    "Switchback": ("engine.frames.switchbacks", "Switchback"),
     "TrueliftProvider": ("truelift.client.openfeature", "TrueliftProvider"),
     "Unadjusted": ("engine.analysis.results.variant_result", "Unadjusted"),
     "UnreadableSnapshotError": ("pipeline.snapshots.manifest", "UnreadableSnapshotError"),
@@ -181,6 +185,7 @@ _SOURCES = {
     "sample_size": ("truelift.planning", "sample_size"),
     "simulate": ("truelift.simulation", "simulate"),
     "simulate_bandits": ("engine.simulation.bandits", "simulate_bandits"),
+    "switchback_schedule": ("engine.frames.switchbacks", "switchback_schedule"),
 }
 
 

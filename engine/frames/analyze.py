@@ -19,6 +19,7 @@ from engine.frames.kinds import Goals, goals_of
 from engine.frames.observations import observe, observe_sums, require_one_source
 from engine.frames.rows import Columns
 from engine.frames.service_record import ServiceRecord
+from engine.frames.switchbacks import Switchback
 from engine.vocabulary import AnalysisMethod, TrafficStrategy
 
 __all__ = ["analyze_frame"]
@@ -33,6 +34,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     variant: str = "variant",
     visitor: str | None = None,
     cluster: str | None = None,
+    switchback: Switchback | None = None,
     timestamp: str | None = None,
     timezone: str = "UTC",
     sums: Any = None,  # noqa: ANN401  # as df
@@ -57,6 +59,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         variant: The column with the variant.
         visitor: The column of visitor ids, where a visitor may have several rows.
         cluster: The column of what was assigned as a whole, such as "account" or "store".
+        switchback: Instead of `cluster`, the windows of a test that switched everyone from time to time.
         timestamp: The column with times, which gives days, and with them the impact in a year.
         timezone: The IANA time zone of the days.
         sums: Instead of `df`, a table of counts and sums by variant (docs/statistics.md has its columns).
@@ -84,7 +87,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         >>> truelift.analyze(visitors, control="A", goals=["bought"]).primary.decision.recommendation_label
         'Ship it'
     """
-    require_one_source(df, sums, weight_epochs, cluster)
+    require_one_source(df, sums, weight_epochs, switchback or cluster)
     _require_status(running=running, timestamp=timestamp, service=service)
     columns = Columns(
         variant=variant,
@@ -94,6 +97,8 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         currency=currency,
         cluster=cluster,
     )
+    if switchback is not None:
+        df, columns = switchback.in_windows(df, columns)
     chosen = statistics or Statistics()
     require_clusters_apply(columns, chosen, has_epochs=len(weight_epochs) > 0)
     observations = (

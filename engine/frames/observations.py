@@ -70,9 +70,7 @@ def observe_sums(sums: Any, columns: Columns, *, timezone: str) -> Observations:
     return Observations(seen=table.seen, count=lambda variants: table.count(variants).evidence())
 
 
-def require_one_source(
-    df: object, sums: object, weight_epochs: WeightEpochs, cluster: str | None = None
-) -> None:
+def require_one_source(df: object, sums: object, weight_epochs: WeightEpochs, cluster: object = None) -> None:
     """Raise InvalidEvidenceError unless one of a data frame and a table of sums is given, that one whole."""
     if (df is None) == (sums is None):
         raise InvalidEvidenceError("give either a data frame of rows or a table of sums")
