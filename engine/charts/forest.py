@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.results.formatting import listed, share, signed
+from engine.analysis.results.formatting import interval_text, listed, share, signed
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
 from engine.analysis.results.variant_result import Interval, VariantResult
@@ -83,11 +83,8 @@ def change_text(improvement: float | None, interval: Interval | None) -> str:
     """Format a change with its interval: `+3.2% (+1% to +7.5%)`; empty where there is none."""
     if improvement is None:
         return ""
-    if interval is None:
-        return signed(improvement)
-    low = "\N{MINUS SIGN}∞" if interval.low is None else signed(interval.low)
-    high = "+∞" if interval.high is None else signed(interval.high)
-    return f"{signed(improvement)} ({low} to {high})"
+    bounds = f" ({interval_text(interval)})" if interval else ""
+    return signed(improvement) + bounds
 
 
 def _domain(rows: Sequence[dict[str, Any]]) -> list[float]:

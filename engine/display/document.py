@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.charts.themes import Theme
-
 Tone = Literal["positive", "negative", "neutral", "warning"]
 
 
@@ -40,7 +38,7 @@ class Picture:
     """A chart, drawn in a theme when it is needed, and what it shows for readers without it."""
 
     title: str
-    draw: Callable[[Theme], Any]
+    draw: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

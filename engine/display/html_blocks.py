@@ -81,7 +81,7 @@ def _table(table: Table) -> str:
 def _picture(picture: Picture, theme: Theme) -> str:
     return (
         f'<figure class="tl-wide tl-chart" role="img" aria-label="{escape(picture.title)}">'
-        f"{chart_svg(picture.draw(theme))}</figure>"
+        f"{chart_svg(picture.draw(theme=theme))}</figure>"
     )
 
 

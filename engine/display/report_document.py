@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
-from engine.analysis.results.formatting import amount, share, signed, signed_figure, steps_text
+from engine.analysis.results.formatting import amount, interval_text, share, signed, signed_figure, steps_text
 from engine.analysis.results.report import GoalReport, HealthCheck, Report
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
-from engine.analysis.results.variant_result import Interval, VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.charts.forest import chart_improvements
 from engine.display.document import Block, Card, Document, Notes, Picture, Table
 
@@ -85,7 +84,7 @@ def clusters_text(goal: GoalReport, by: str | None) -> Iterator[str]:
 
 def forest_plot(report: Report) -> Picture:
     """Build the forest plot of all goals."""
-    return Picture(title="Change against the control", draw=partial(_draw_forest, report))
+    return Picture(title="Change against the control", draw=partial(chart_improvements, report))
 
 
 def health_notes(report: Report) -> Notes:
@@ -138,18 +137,6 @@ def _change(variant: VariantResult) -> tuple[str, str]:
         return "", ""
     ends = () if bounds is None else (bounds.low, bounds.high)
     return signed_figure(difference), " to ".join(signed_figure(end) for end in ends if end is not None)
-
-
-def interval_text(interval: Interval | None) -> str:
-    """Format an interval of a change: `+1% to +7.5%`; empty where there is none."""
-    if interval is None:
-        return ""
-    low = "\N{MINUS SIGN}∞" if interval.low is None else signed(interval.low)
-    return f"{low} to {'+∞' if interval.high is None else signed(interval.high)}"
-
-
-def _draw_forest(report: Report, theme: Any) -> Any:  # noqa: ANN401  # a chart of Altair
-    return chart_improvements(report, theme=theme)
 
 
 def _lines(report: Report) -> Iterator[str]:

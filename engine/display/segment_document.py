@@ -1,14 +1,12 @@
 """Document of a segment report: what differs, and every segment."""
 
 from functools import partial
-from typing import Any
 
-from engine.analysis.results.formatting import share, signed
+from engine.analysis.results.formatting import interval_text, share, signed
 from engine.analysis.results.segment_report import GoalSegments, SegmentReport
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.charts.segments import chart_segment_report
 from engine.display.document import Block, Card, Document, Picture, Table
-from engine.display.report_document import interval_text
 
 
 def document_of_segments(report: SegmentReport) -> Document:
@@ -19,7 +17,7 @@ def document_of_segments(report: SegmentReport) -> Document:
         blocks.append(_table(report, goal))
         if any(arm.shrunk_improvement is not None for one in goal.segments for arm in one.variants):
             title = f"{goal.goal.name}: change by segment"
-            blocks.append(Picture(title=title, draw=partial(_draw, report, goal.goal.id)))
+            blocks.append(Picture(title=title, draw=partial(chart_segment_report, report, goal.goal.id)))
     count = max((len(one.segments) for one in goals), default=0)
     lines = [
         f"{report.experiment.name}: effects in {count:,} segments (exploratory)",
@@ -67,7 +65,3 @@ def _table(report: SegmentReport, goal: GoalSegments) -> Table:
             for arm in one.variants
         ),
     )
-
-
-def _draw(report: SegmentReport, goal_id: str, theme: Any) -> Any:  # noqa: ANN401  # a chart of Altair
-    return chart_segment_report(report, goal_id, theme=theme)

@@ -28,14 +28,6 @@ class Segment(NamedTuple):
         return f"{self.dimension.removeprefix('custom:').replace('_', ' ')} '{self.value}'"
 
 
-def _all_observed() -> IntArray:
-    return np.zeros((), np.int64)
-
-
-def _no_ratios() -> PairedMoments:
-    return no_pairs(())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts(ArrayRecord):
     """Visitors (…, V), conversions (…, G, V) and moments of cents per visitor (…, G, V), as in Evidence.
@@ -51,8 +43,8 @@ class Counts(ArrayRecord):
     conversions: IntArray
     revenue: Moments
     values: Moments
-    ratios: PairedMoments = field(default_factory=_no_ratios)
-    observed: IntArray = field(default_factory=_all_observed)
+    ratios: PairedMoments = field(default_factory=lambda: no_pairs(()))
+    observed: IntArray = field(default_factory=lambda: np.zeros((), np.int64))
     so_far: Totals = field(default_factory=Totals.nothing)
 
     def __post_init__(self) -> None:

@@ -11,10 +11,6 @@ from engine.stats.moments import Moments
 from engine.stats.paired_moments import PairedMoments
 
 
-def _no_index() -> FloatArray:
-    return np.zeros(())
-
-
 def _unknown() -> FloatArray:
     return np.full((), np.nan)
 
@@ -43,7 +39,7 @@ class VisitorValues(ArrayRecord):
     before: PairedMoments
     before_orders: PairedMoments
     without_before: Moments
-    index_slopes: FloatArray = field(default_factory=_no_index)
+    index_slopes: FloatArray = field(default_factory=lambda: np.zeros(()))
     triple: FloatArray = field(default_factory=_unknown)
     nonzero: FloatArray = field(default_factory=_unknown)
     largest_orders: FloatArray = field(default_factory=_unknown)

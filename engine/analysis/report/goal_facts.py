@@ -1,6 +1,7 @@
 """Facts of a goal for its sentences: bounds of the lift, proven differences, yearly impact."""
 
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import scipy
@@ -9,7 +10,6 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.yearly_impact import Selection, YearlyImpact, yearly_impact
 from engine.analysis.decision.established import EQUIVALENCE_LEVEL
 from engine.analysis.decision.experiment_decision import Decision
-from engine.analysis.evidence.recorded_looks import RecordedComparison
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.analysis.results.numbers import interval
 from engine.analysis.results.variant_result import Interval
@@ -62,12 +62,8 @@ def _recorded_moments(data: AnalysisData, row: int) -> Moments | None:
     ids = [variant.id for variant in data.experiment.variants]
     if not set(ids) <= set(arms):
         return None
-    columns = zip(*(_parts(arms[one]) for one in ids), strict=True)
-    return Moments(*(np.array(column, np.float64) for column in columns))
-
-
-def _parts(arm: RecordedComparison) -> tuple[float, float, float, float]:
-    return arm.n, arm.mean, arm.m2, arm.m3
+    parts = attrgetter("n", "mean", "m2", "m3")
+    return Moments(*np.array([parts(arms[one]) for one in ids], np.float64).T)
 
 
 def beaten(data: AnalysisData, decision: Decision, row: int) -> tuple[str, ...]:

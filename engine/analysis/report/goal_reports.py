@@ -14,7 +14,7 @@ from engine.analysis.report.messages.table import message_for
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.numbers import numbers
 from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck
-from engine.analysis.results.variant_result import VariantResult
+from engine.analysis.results.variant_result import NO_NUMBERS, VariantResult
 
 GoalDays = tuple[tuple[date, dict[str, DayResult]], ...]
 
@@ -90,7 +90,8 @@ def _summary(context: DecisionContext, leader: VariantResult | None, revenue_cen
     """Sum up all variants, and the comparison of this look's leader with the control."""
     experiment = context.experiment
     label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
-    control, revenue = context.control, leader.details.revenue if leader else None
+    control, revenue = context.control, leader.details.revenue if leader else NO_NUMBERS
+    compared = leader.compared if leader else NO_NUMBERS
     visitors = sum(variant.visitors for variant in context.variants)
     conversions = sum(variant.conversions for variant in context.variants)
     return GoalSummary(
@@ -106,17 +107,15 @@ def _summary(context: DecisionContext, leader: VariantResult | None, revenue_cen
         control_variant_name=control.variant_name if control else None,
         best_variant_name=leader.variant_name if leader else None,
         winner_variant_name=leader.variant_name if leader and leader.status == "winner" else None,
-        improvement=leader.improvement if leader else None,
-        confidence=leader.compared.confidence if leader else None,
-        score_value=leader.compared.score_value if leader else None,
-        score_progress=leader.compared.score_progress if leader else None,
+        improvement=compared.improvement,
+        confidence=compared.confidence,
+        score_value=compared.score_value,
+        score_progress=compared.score_progress,
         score_label=label,
         score_description=description,
         effective_confidence_threshold=context.data.plan.threshold,
-        rpv_lift=revenue.improvement if revenue else None,
-        projected_annual_revenue_impact_cents=(
-            revenue.projected_annual_revenue_impact_cents if revenue else None
-        ),
+        rpv_lift=revenue.improvement,
+        projected_annual_revenue_impact_cents=revenue.projected_annual_revenue_impact_cents,
         status=leader.status if leader else "insufficient_data",
     )
 

@@ -115,12 +115,8 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     for goal in range(goals):
         for variant in data.plan.challengers.tolist():
             cell = _Comparison(data, significance, known, needed, rarest, shares, control, goal, variant)
-            reasons[goal][variant] = _first_reason(cell)
+            reasons[goal][variant] = next(filter(None, (find(cell) for find in _REASONS)), None)
     return reasons
-
-
-def _first_reason(cell: _Comparison) -> str | None:
-    return next((reason for find in _REASONS if (reason := find(cell)) is not None), None)
 
 
 def _too_few_visitors(cell: _Comparison) -> str | None:

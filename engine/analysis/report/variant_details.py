@@ -1,6 +1,7 @@
 """Comparisons of each variant with the control, and the details that explain them, out of the arrays."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,15 @@ from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.revenue import RevenueEffects, RevenueParts, compare_revenue
 from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.comparison.yearly_impact import eligible_visitors_a_year
-from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values, whole_numbers
+from engine.analysis.results.numbers import (
+    Nested,
+    intervals,
+    no_cells,
+    numbers,
+    p_values,
+    records,
+    whole_numbers,
+)
 from engine.analysis.results.variant_result import (
     Capped,
     Comparison,
@@ -29,13 +38,14 @@ def variant_comparisons(data: AnalysisData, significance: Significance) -> Neste
     chances = adjust_chances(data, significance.effects.chance)
     compared, levels = _are_compared(data.plan), significance.interval_levels
     bounds = absolute_difference_intervals(data, significance)
-    return _cells_of(
+    return records(
+        _comparison,
         _comparison_columns(data.plan, significance)
         | {
             "adjusted_chance_to_beat": numbers(chances, where=compared),
             "absolute_difference_interval": intervals(*bounds, levels, where=compared),
             "sequential_interval": _sequential_intervals(data, significance, compared),
-        }
+        },
     )
 
 
@@ -52,10 +62,7 @@ def variant_details(data: AnalysisData, metrics: Nested, revenue_cents: Nested) 
         "per_order": _per_order(data, metrics, revenue_cents),
         "steps": _steps(data),
     }
-    return [
-        [Details(**dict(zip(columns, cell, strict=True))) for cell in zip(*row, strict=True)]
-        for row in zip(*columns.values(), strict=True)
-    ]
+    return records(Details, columns)
 
 
 def _unadjusted(data: AnalysisData) -> Nested:
@@ -64,7 +71,7 @@ def _unadjusted(data: AnalysisData) -> Nested:
     if not adjusted.is_adjusted.any():
         return cells
     plain = assess_significance(data.without_covariate())
-    comparisons = _cells_of(_comparison_columns(data.plan, plain))
+    comparisons = records(_comparison, _comparison_columns(data.plan, plain))
     for goal, variant in np.argwhere(adjusted.is_adjusted[:, None] & _are_compared(data.plan)).tolist():
         cells[goal][variant] = Unadjusted(
             comparison=comparisons[goal][variant],
@@ -121,13 +128,10 @@ def _steps(data: AnalysisData) -> Nested:
     cells = no_cells(data.evidence.conversions.shape)
     for goal, funnel in data.evidence.funnels.items():
         cells[goal] = [
-            tuple(map(_funnel_step, funnel.names, by_step)) for by_step in funnel.visitors.T.tolist()
+            tuple(FunnelStep(name=name, visitors=n) for name, n in zip(funnel.names, by_step, strict=True))
+            for by_step in funnel.visitors.T.tolist()
         ]
     return cells
-
-
-def _funnel_step(name: str, visitors: int) -> FunnelStep:
-    return FunnelStep(name=name, visitors=visitors)
 
 
 def _per_order(data: AnalysisData, metrics: Nested, revenue_cents: Nested) -> Nested:
@@ -160,14 +164,10 @@ def _revenue_parts(data: AnalysisData, parts: RevenueParts | None) -> tuple[Nest
 
 def _factor(parts: RevenueParts, improvement: FloatArray, chance: FloatArray) -> Nested:
     """Build one factor's results where the conversion rate has a change."""
-    rows = zip(np.isnan(parts.converted).tolist(), numbers(improvement), numbers(chance), strict=True)
-    return [
-        [
-            None if is_missing else Comparison(improvement=change, chance_to_beat=chance_to_beat)
-            for is_missing, change, chance_to_beat in zip(*row, strict=True)
-        ]
-        for row in rows
-    ]
+    cells = records(Comparison, {"improvement": numbers(improvement), "chance_to_beat": numbers(chance)})
+    for goal, variant in np.argwhere(np.isnan(parts.converted)).tolist():
+        cells[goal][variant] = None
+    return cells
 
 
 def _comparison_columns(plan: AnalysisPlan, significance: Significance) -> dict[str, Nested]:
@@ -195,15 +195,12 @@ def _comparison_columns(plan: AnalysisPlan, significance: Significance) -> dict[
 def _revenue_comparisons(plan: AnalysisPlan, revenue: RevenueEffects) -> Nested:
     """Compare every variant's revenue per visitor with the control's, on every goal."""
     compared = _are_compared(plan)
-    lifts, differences = (numbers(one, where=compared) for one in (revenue.lift, revenue.difference))
-    yearly = whole_numbers(revenue.yearly, where=compared)
-    return [list(map(_of_revenue, *row)) for row in zip(lifts, differences, yearly, strict=True)]
-
-
-def _of_revenue(lift: float | None, difference: float | None, yearly: int | None) -> Comparison:
-    return Comparison(
-        improvement=lift, absolute_difference=difference, projected_annual_revenue_impact_cents=yearly
-    )
+    columns = {
+        "improvement": numbers(revenue.lift, where=compared),
+        "absolute_difference": numbers(revenue.difference, where=compared),
+        "projected_annual_revenue_impact_cents": whole_numbers(revenue.yearly, where=compared),
+    }
+    return records(Comparison, columns)
 
 
 def _are_compared(plan: AnalysisPlan) -> BoolArray:
@@ -211,15 +208,9 @@ def _are_compared(plan: AnalysisPlan) -> BoolArray:
     return np.asarray(np.arange(len(plan.weights)) != plan.control)
 
 
-def _cells_of(columns: dict[str, Nested]) -> Nested:
-    """Build a comparison of each cell with a number, None of others."""
-    return [
-        [
-            None if cell.count(None) == len(cell) else Comparison(**dict(zip(columns, cell, strict=True)))
-            for cell in zip(*row, strict=True)
-        ]
-        for row in zip(*columns.values(), strict=True)
-    ]
+def _comparison(**cells: Any) -> Comparison | None:  # noqa: ANN401  # fields of a Comparison
+    """Build a comparison with a number; None without any."""
+    return None if all(cell is None for cell in cells.values()) else Comparison(**cells)
 
 
 def _sequential_intervals(data: AnalysisData, significance: Significance, compared: BoolArray) -> Nested:

@@ -11,7 +11,7 @@ from engine.analysis.comparison.metrics import have_means, mean_amounts
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.report.missing_reasons import missing_reasons
 from engine.analysis.report.variant_details import variant_comparisons, variant_details
-from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, whole_numbers
+from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, records, whole_numbers
 from engine.analysis.results.variant_result import Metric, MetricName, VariantResult
 
 
@@ -22,41 +22,30 @@ def variant_results(
 
     `currency` is that of goals without their own.
     """
-    evidence, totals = data.evidence, data.evidence.totals
-    bounds = _own_intervals(data)
-    columns: dict[str, Nested] = {
-        "metric": _metrics_compared(data, bounds, currency),
-        "revenue": _revenue_per_visitor(data, bounds, currency),
+    evidence, totals, variants = data.evidence, data.evidence.totals, data.experiment.variants
+    bounds, (goals, width) = _own_intervals(data), evidence.conversions.shape
+    of_variants: dict[str, list[Any]] = {
+        "variant_id": [variant.id for variant in variants],
+        "variant_name": [variant.name for variant in variants],
+        "is_control": [column == data.plan.control for column in range(width)],
+        "visitors": evidence.visitors.tolist(),
+        "sample_ratio_expected": data.expected_shares.tolist(),
+    }
+    metrics, revenue_cents = _metrics_compared(data, bounds, currency), whole_numbers(totals.revenue.total)
+    columns = {
+        **{name: [values] * goals for name, values in of_variants.items()},
         "conversions": totals.conversions.tolist(),
-        "revenue_cents": whole_numbers(totals.revenue.total),
+        "revenue_cents": revenue_cents,
+        "clusters": evidence.clusters.known.tolist() if evidence.clusters else no_cells((goals, width)),
+        "metric": metrics,
+        "revenue": _revenue_per_visitor(data, bounds, currency),
         "status": significance.status.tolist(),
         "comparison": variant_comparisons(data, significance),
         "reason": missing_reasons(data, significance),
         "chance_to_be_best": numbers(chances_to_be_best(data)),
+        "details": variant_details(data, metrics, revenue_cents),
     }
-    if evidence.clusters is not None:
-        columns["clusters"] = evidence.clusters.known.tolist()
-    columns["details"] = variant_details(data, columns["metric"], columns["revenue_cents"])
-    goals, variants = evidence.conversions.shape
-    return tuple(
-        tuple(
-            _result(data, variant, {name: column[goal][variant] for name, column in columns.items()})
-            for variant in range(variants)
-        )
-        for goal in range(goals)
-    )
-
-
-def _result(data: AnalysisData, variant: int, cells: dict[str, Any]) -> VariantResult:
-    arm = data.experiment.variants[variant]
-    return VariantResult(
-        variant_id=arm.id,
-        variant_name=arm.name,
-        is_control=variant == data.plan.control,
-        visitors=int(data.evidence.visitors[variant]),
-        sample_ratio_expected=float(data.expected_shares[variant]),
-        **cells,
-    )
+    return tuple(map(tuple, records(VariantResult, columns)))
 
 
 def _own_intervals(data: AnalysisData) -> Nested:

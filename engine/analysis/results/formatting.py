@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from datetime import date
 
-from engine.analysis.results.variant_result import VariantResult
+from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.currencies import minor_unit_digits, minor_units
 from engine.vocabulary import MetricUnit
 
@@ -114,6 +114,14 @@ def _trimmed(percent: str) -> str:
 def _with_minus(figure: str) -> str:
     # A hyphen may be broken off at the end of a line; the minus sign stays with its number.
     return figure.replace("-", "\N{MINUS SIGN}")
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Format an interval of a change: `+1% to +7.5%`; empty where there is none."""
+    if interval is None:
+        return ""
+    low = "\N{MINUS SIGN}∞" if interval.low is None else signed(interval.low)
+    return f"{low} to {'+∞' if interval.high is None else signed(interval.high)}"
 
 
 def steps_text(variant: VariantResult) -> str:

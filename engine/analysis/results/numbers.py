@@ -1,6 +1,7 @@
 """Numbers and intervals of results out of arrays: None where there is no finite number."""
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,14 @@ def no_cells(shape: tuple[int, ...]) -> Nested:
     """Return None for every cell of two axes."""
     rows, columns = shape
     return [[None] * columns for _ in range(rows)]
+
+
+def records(kind: Callable[..., Any], columns: Mapping[str, Nested]) -> Nested:
+    """Build a record of each cell of columns with two axes, which have the names of its fields."""
+    return [
+        [kind(**dict(zip(columns, cell, strict=True))) for cell in zip(*row, strict=True)]
+        for row in zip(*columns.values(), strict=True)
+    ]
 
 
 def interval(low: float, high: float, level: float) -> Interval | None:

@@ -58,7 +58,7 @@ class Comparison:
     projected_annual_revenue_impact_cents: int | None = None
 
 
-_NOTHING: Final = Comparison()
+NO_NUMBERS: Final = Comparison()
 
 
 class _Compared:
@@ -70,7 +70,7 @@ class _Compared:
     @property
     def compared(self) -> Comparison:
         """The comparison; one without any number where there is none."""
-        return self.comparison or _NOTHING
+        return self.comparison or NO_NUMBERS
 
     @property
     def improvement(self) -> float | None:
@@ -126,16 +126,6 @@ class Capped:
     # None in reports of before it was known.
     uncapped: Annotated[float | None, NOT_ANSWERED] = None
 
-    @property
-    def cap_cents(self) -> float:
-        """The cap of a revenue goal, in cents."""
-        return self.cap
-
-    @property
-    def mean_cents(self) -> float:
-        """The mean of a revenue goal with the cap, in cents."""
-        return self.mean
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunnelStep:
@@ -151,7 +141,7 @@ class FunnelStep:
 class Details:
     """What explains a result, where it applies; `revenue` compares revenue per visitor, on every goal."""
 
-    revenue: Comparison = _NOTHING
+    revenue: Comparison = NO_NUMBERS
     conversion_part: Comparison | None = None
     spending_part: Comparison | None = None
     unadjusted: Unadjusted | None = None

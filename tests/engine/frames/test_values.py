@@ -138,7 +138,7 @@ def test_capped_revenue_is_that_of_capped_values() -> None:
     cap = np.percentile(df.filter(pl.col("spent") > 0)["spent"] * 100, 95, method="inverted_cdf")
     new, old = (np.minimum(np.round(cents(df, name)), cap) for name in ("new", "old"))
     assert found.details.capped is not None
-    assert found.details.capped.cap_cents == cap
+    assert found.details.capped.cap == cap
     assert found.details.capped.visitors == (np.round(cents(df, "new")) > cap).sum()
     assert found.compared.log_p_value == pytest.approx(np.log(hall_p(new, old)), rel=1e-9)
     assert found.improvement == pytest.approx(new.mean() / old.mean() - 1, rel=1e-12)

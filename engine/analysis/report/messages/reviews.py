@@ -23,6 +23,7 @@ from engine.analysis.report.messages.variant_sentences import (
     losers,
     quoted,
     unsettled,
+    won_and_lost,
 )
 from engine.analysis.report.messages.verdicts import winner_headline
 from engine.analysis.results.formatting import day, listed
@@ -125,11 +126,8 @@ def _no_test(leader: VariantResult) -> str:
 
 def _single_look(context: DecisionContext, leader: VariantResult) -> str:
     """Say why a winner or loser of this look is none of the decision."""
-    found, column = context.decision.findings, context.variants.index(leader)
-    if found.wins[context.row, column] and found.loses[context.row, column]:
-        return f" {quoted(leader)} won at one look and lost at another, so neither is relied on."
-    if leader.status not in {"winner", "loser"}:
-        return ""
+    if leader.status not in {"winner", "loser"} or won_and_lost(context, leader):
+        return won_and_lost(context, leader)
     word = "ahead" if leader.status == "winner" else "behind"
     counts = "not clearly enough for the one test at the plan"
     if context.judged_at is not None:
@@ -143,8 +141,9 @@ def guardrail_broken(context: DecisionContext) -> Message:
     column = context.variants.index(leader)
     broken = context.decision.findings.broken[:, column]
     names = [goal.name for goal, is_broken in zip(context.experiment.goals, broken, strict=True) if is_broken]
+    broken_ones = f"{'guardrail' if len(names) == 1 else 'guardrails'} {listed(names)}"
     return Message(
-        headline=f"{winner_headline(context, leader)}, but breaks the guardrail{_s(names)} {listed(names)}",
+        headline=f"{winner_headline(context, leader)}, but breaks the {broken_ones}",
         explanation=comparison(context, leader, control)
         + broken_guardrails(context, [leader, *_others(context, leader)])
         + losers(context)
@@ -175,10 +174,6 @@ def goal_harmed(context: DecisionContext) -> Message:
 
 def _others(context: DecisionContext, leader: VariantResult) -> list[VariantResult]:
     return [one for one in context.challengers if one is not leader]
-
-
-def _s(names: Sequence[str]) -> str:
-    return "" if len(names) == 1 else "s"
 
 
 def ended_early(context: DecisionContext) -> Message:

@@ -12,6 +12,7 @@ from engine.analysis.report.messages.variant_sentences import (
     named,
     quoted,
     unsettled,
+    won_and_lost,
 )
 from engine.analysis.results.formatting import day, listed
 from engine.analysis.results.variant_result import VariantResult
@@ -73,11 +74,8 @@ def _headline(context: DecisionContext, leader: VariantResult) -> str:
 
 def _why(context: DecisionContext, leader: VariantResult) -> str:
     """Say why the test goes on although this look alone has a result."""
-    found, column = context.decision.findings, context.variants.index(leader)
-    if found.wins[context.row, column] and found.loses[context.row, column]:
-        return f" {quoted(leader)} won at one look and lost at another, so neither is relied on."
-    if leader.status not in {"winner", "loser"}:
-        return ""
+    if leader.status not in {"winner", "loser"} or won_and_lost(context, leader):
+        return won_and_lost(context, leader)
     if context.data.plan.is_bandit:
         return " A bandit is judged at its plan only."
     if leader.status == "winner" and first_week(context):

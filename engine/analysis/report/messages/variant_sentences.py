@@ -146,6 +146,14 @@ def unsettled(context: DecisionContext, *, besides: VariantResult | None = None)
     return "".join(parts)
 
 
+def won_and_lost(context: DecisionContext, leader: VariantResult) -> str:
+    """Say of a variant that looks contradict each other; nothing of others."""
+    found, column = context.decision.findings, context.variants.index(leader)
+    if not (found.wins[context.row, column] and found.loses[context.row, column]):
+        return ""
+    return f" {quoted(leader)} won at one look and lost at another, so neither is relied on."
+
+
 def broken_guardrails(
     context: DecisionContext, variants: Sequence[VariantResult], *, only: int | None = None
 ) -> str:

@@ -27,9 +27,7 @@ def test_every_figure_of_capped_revenue_is_of_the_cap_or_says_that_it_is_not() -
     assert control.details.capped is not None
     assert variant.improvement is not None
     assert variant.improvement > 0 > (variant.details.revenue.absolute_difference or 0)
-    assert variant.details.capped.mean_cents / control.details.capped.mean_cents - 1 == pytest.approx(
-        variant.improvement
-    )
+    assert variant.details.capped.mean / control.details.capped.mean - 1 == pytest.approx(variant.improvement)
     assert (variant.details.capped.projected_annual_revenue_impact_cents or 0) > 0
     assert (goal.decision.incremental_revenue_impact_cents or 0) > 0
     assert "more a year" in goal.decision.explanation
