@@ -135,12 +135,14 @@ def _erase(services: PipelineServices, project: Project, target: _Target, *, act
     key, is_user = target.key, target.is_user
     erased_keys, now = ErasedKeys(services.settings), services.clock()
 
-    def remove(cursor: Cursor, erased: ErasedPerson) -> None:
-        # First, so that an import which runs meanwhile does not bring the person back.
-        erased_keys.add(project.id, erased.person, now)
-        remove_from_tables(cursor, erased)
+    def keep_out(found: ErasedPerson) -> None:
+        # An import that runs has stored the rows which it chose before.
+        with services.ingest.importing:
+            erased_keys.add(project.id, found.person, now)
 
-    erased = services.rollup.erase(project.id, key, is_user=is_user, remove=remove)
+    erased = services.rollup.erase(
+        project.id, key, is_user=is_user, keep_out=keep_out, remove=remove_from_tables
+    )
     if erased is None:
         users, visitors = ((key,), ()) if is_user else ((), (key,))
         erased = ErasedPerson(project_id=project.id, until=0, visitor_keys=visitors, user_keys=users)

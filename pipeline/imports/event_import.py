@@ -82,18 +82,19 @@ def store_events(
     with store.warehouse.cursor() as cursor:
         counts = ContentCounts(cursor, "events_read")
         for chunk in _in_row_groups(staged):
-            is_erased = erased.precede(project_id, chunk.rows, CLAIMED_AT)
-            events = number_events(chunk.rows.filter(~is_erased), counts)
-            batch = events.filter(events["event_key"].is_first_distinct())
-            stored = find_stored_events(cursor, project_id, batch["event_key"])
-            if len(stored):
-                batch = batch.filter(~pl.col("event_key").is_in(stored.implode()))
-            known, left_out = events.height - batch.height, int(is_erased.sum())
-            if over:
-                of_over = pl.col("experiment_id").is_in(list(over)).fill_null(value=False)
-                left_out += batch.filter(of_over).height
-                batch = batch.filter(~of_over)
-            store.ingest.write_now(project_id, batch)
+            with store.ingest.importing:
+                is_erased = erased.precede(project_id, chunk.rows, CLAIMED_AT)
+                events = number_events(chunk.rows.filter(~is_erased), counts)
+                batch = events.filter(events["event_key"].is_first_distinct())
+                stored = find_stored_events(cursor, project_id, batch["event_key"])
+                if len(stored):
+                    batch = batch.filter(~pl.col("event_key").is_in(stored.implode()))
+                known, left_out = events.height - batch.height, int(is_erased.sum())
+                if over:
+                    of_over = pl.col("experiment_id").is_in(list(over)).fill_null(value=False)
+                    left_out += batch.filter(of_over).height
+                    batch = batch.filter(~of_over)
+                store.ingest.write_now(project_id, batch)
             imported = imported.plus(
                 Imported(
                     rows=batch.height,

@@ -133,18 +133,20 @@ def _store_new_rows(  # noqa: PLR0913 - each is a fact of the import
     visit = ["visitor_key", "occurred_at"] if columns.timestamp else ["visitor_key"]
     for table, rows, done in staged:
         selected = selection.select(table, rows)
-        new = selected.filter(~_is_erased(selected, erased, target))
-        batch = event_batch(events_of(new, target.experiment, columns), received_at=now_us)
-        visits = batch.filter(pl.col("type") == "exposure").select(visit)
+        with store.ingest.importing:
+            new = selected.filter(~_is_erased(selected, erased, target))
+            batch = event_batch(events_of(new, target.experiment, columns), received_at=now_us)
+            visits = batch.filter(pl.col("type") == "exposure").select(visit)
+            returning = count_stored_visitors(cursor, into, visits, until=until)
+            store.ingest.write_now(into.project_id, batch)
         chunk = Imported(
             rows=new.height,
             events=batch.height,
             known_rows=rows.height - selected.height,
             known_events=_count_events(rows, columns) - _count_events(selected, columns),
             left_out=selected.height - new.height,
-            returning_rows=count_stored_visitors(cursor, into, visits, until=until),
+            returning_rows=returning,
         )
-        store.ingest.write_now(into.project_id, batch)
         yield chunk, done
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -61,6 +62,8 @@ class Ingest:
         self._numbers = SequenceNumbers(last_seq, loaded_seq, last_seq_of, CommitMark(warehouse.path))
         self._loader = Loader(warehouse, settings, self._spool, self._numbers, loaded_seq)
         self._writer = SpoolWriter(warehouse, settings, self._spool, self._numbers, self._loader)
+        # Held by an import from the choice of rows to their storage.
+        self.importing = threading.Lock()
         self._forget_listeners: list[ProjectListener] = []
         self._erasure_listeners: list[ErasureListener] = []
         self._warehouse = warehouse

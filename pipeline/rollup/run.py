@@ -177,11 +177,13 @@ class Rollup:
         key: int,
         *,
         is_user: bool,
+        keep_out: Callable[[ErasedPerson], None],
         remove: Callable[[Cursor, ErasedPerson], None],
     ) -> ErasedPerson | None:
         """Erase the person with a visitor id, or a user id, of that key; None in a project without events.
 
-        `remove` removes the person from the tables of the warehouse; it is not called where none has any.
+        Imports store no event of the person any more once `keep_out` has returned. `remove` removes it from
+        the tables of the warehouse. Neither is called where nothing is stored of it.
         Raises WarehouseUnavailableError where acknowledged events cannot be loaded at present.
         """
         with self._running, self._deletion_errors(project_id):
@@ -195,6 +197,8 @@ class Rollup:
             found = look_for_person(self._warehouse, target, scope)
             if not found.is_stored:
                 return found
+            keep_out(found)
+            scope = self._scope(project)
             # The person has a row in each open experiment then.
             self._refresh(project, scope)
             target = self._erasure_target(project, key, is_user=is_user)

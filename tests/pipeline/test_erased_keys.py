@@ -1,6 +1,8 @@
 """Erased persons stay away: imports of the same rows, and restored backups, do not bring them back."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,13 @@ from pipeline.clock import utc_now
 from pipeline.erased_keys import FOLDER, ErasedKeys
 from pipeline.erasure.person_erasure import Receipt, erase, erase_again
 from pipeline.events.hashing import hash64
+from pipeline.imports import event_import
 from pipeline.imports.event_import import import_events
+from pipeline.rollup import run
+from pipeline.rollup.erasing import look_for_person
 from pipeline.settings import Settings
 from pipeline.sources.locations import find_tables
+from pipeline.store.warehouse.imports.stored_rows import find_stored_events
 from tests.pipeline.imports.visitor_files import Row, import_files, write_rows
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
@@ -124,3 +130,29 @@ def test_a_restored_backup_erases_once_more_who_was_erased_since(tmp_path: Path)
             ids = cursor.execute(f'SELECT DISTINCT visitor_id FROM "events_{project.id}"').fetchall()  # noqa: S608 (an id of our own)
         assert {one for (one,) in ids} == {f"v{one}" for one in range(1, 6)}
         assert import_files(store, project, path).left_out == 2
+
+
+def test_an_import_under_way_does_not_bring_a_person_back(
+    store: WorkingStore, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = f"e{{}},pageview,{ANN},,https://x.example/,2026-03-01T00:00:00Z"
+    import_rows(store, project, tmp_path / "first.csv", row.format(1))
+    has_looked = threading.Event()
+
+    def looked(*arguments: Any) -> Any:
+        found = look_for_person(*arguments)
+        has_looked.set()
+        return found
+
+    with ThreadPoolExecutor(1) as threads, monkeypatch.context() as patched:
+        patched.setattr(run, "look_for_person", looked)
+        erasing: list[Future[Receipt]] = []
+
+        def choose_meanwhile(*arguments: Any) -> Any:
+            erasing.append(threads.submit(erase_ann, store, project))
+            assert has_looked.wait(60)
+            return find_stored_events(*arguments)
+
+        patched.setattr(event_import, "find_stored_events", choose_meanwhile)
+        assert import_rows(store, project, tmp_path / "second.csv", row.format(2)) == (1, 0)
+        assert erasing[0].result().events == 2
