@@ -1,5 +1,6 @@
 """A marked person through every door: erased, found nowhere; another one is found where the first was."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.assignment.project_cache import rule_of
 from pipeline.erasure.holder import PERSONAL
 from pipeline.erasure.holders import HOLDERS
 from pipeline.events.hashing import hash64
@@ -118,7 +120,11 @@ def fill_pipeline(store: WorkingStore) -> tuple[str, str, Project, Experiment, E
             a_purchase(ids["visitor"], minute=1500, transaction_id=f"{token}-order2"),
         ]
     rows.append(an_exposure(completed, 1, "v-shared", custom='{"plan":"pro"}'))
+    # A project keeps 200 keys, and names the last that it dropped.
+    many = {f"z{number}": "x" for number in range(200)}
     store.write(project, *rows)
+    for keys in (many, {f"{GONE} key": "x"}):
+        store.write(project, an_event("pageview", ids_of(GONE)["visitor"], custom=json.dumps(keys)))
     store.nights.keep(completed, project, now=NOW)
     ended = store.change(completed, status="completed", completed_at=NOW - timedelta(minutes=5))
     store.rollup.refresh(project.id)
@@ -130,11 +136,16 @@ def fill_pipeline(store: WorkingStore) -> tuple[str, str, Project, Experiment, E
         event = an_event("pageview", ids_of(token)["visitor"])._asdict()
         content = {"project_id": project.id, "first_seq": number, "events": [event]}
         (refused / f"{number}.json").write_bytes(msgspec.json.encode(content))
-        bad = BadRow(3, f"invalid_type: type '{ids_of(token)['visitor']}' is none", "events.csv")
-        outcome = CommandOutcome(files=Imported(rejected=1, bad_rows=(bad,)))
-        store.settings.command_imports_path.mkdir(exist_ok=True)
-        write_outcome(store.settings, f"left-{token}", outcome)
     return account.id, key, project, ended, running
+
+
+def leave_outcomes(folder: Path) -> None:
+    """Leave the outcomes of imports for commands, which a start of the service removes."""
+    settings = Settings(data_dir=folder)
+    settings.command_imports_path.mkdir(exist_ok=True)
+    for token in TOKENS:
+        bad = BadRow(3, f"invalid_type: type '{ids_of(token)['visitor']}' is none", "events.csv")
+        write_outcome(settings, f"left-{token}", CommandOutcome(files=Imported(rejected=1, bad_rows=(bad,))))
 
 
 def fill_service(customer: Customer, marked: Marked, token: str) -> None:
@@ -177,6 +188,23 @@ def fill_service(customer: Customer, marked: Marked, token: str) -> None:
     assert answer.status_code == 202, answer.text
     run = customer.ended_run(f"/projects/{project.id}", answer.json()["data"])
     assert (run["status"], run["result"]["rows"]["rejected"]) == ("done", 1), run
+    visitors = f"who,page,bought,mail\n{ids['file']},A,1,{token}@c.example\nv-{token[-3:]},B,0,\n"
+    answer = customer.call(
+        "POST",
+        f"/projects/{project.id}/imports",
+        content=visitors.encode(),
+        params={
+            "name": f"Visits {TOKENS.index(token)}",
+            "variant": "page",
+            "control": "A",
+            "goals": "bought",
+            "visitor": "who",
+            "segments": "mail",
+        },
+        headers={"Content-Type": "text/csv"},
+    )
+    run = customer.ended_run(f"/projects/{project.id}", answer.json()["data"])
+    assert (run["status"], run["result"]["rows"]["new"]) == ("done", 2), run
     customer.services.catalog.announced_results.note(
         marked.running,
         ObservedResults(
@@ -208,6 +236,11 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Marked, dict[str, 
         for token in TOKENS:
             fill_service(customer, marked, token)
         customer.services.snapshots.write(project.id)
+        rule = rule_of(running)
+        assert rule is not None
+        customer.services.first_assignments.prepare(project.id, [rule]).result()
+        customer.services.first_assignments.write()
+    leave_outcomes(folder)
     (folder / "before-upgrade").mkdir()
     (folder / "before-upgrade" / "warehouse.wal").write_bytes(f"{GONE} {STAYS}".encode())
     return marked, {token: places_of(sought(token), folder, copies) for token in TOKENS}
@@ -218,6 +251,7 @@ def erased(before: tuple[Marked, dict[str, set[str]]]) -> Erased:
     """Erase one of the two in the service, and look for both."""
     marked, _ = before
     with opened(marked) as customer:
+        leave_outcomes(marked.folder)
         answered = answers(marked, customer)
         path = f"/projects/{marked.project.id}/visitors/{quote(ids_of(GONE)['visitor'], safe='')}"
         answer = customer.call("DELETE", path, headers={"Idempotency-Key": "erase"})
@@ -310,6 +344,22 @@ def test_a_person_is_found_only_where_it_is_declared(before: tuple[Marked, dict[
         assert [place for place in found[token] if not is_declared(place)] == []
 
 
+def test_every_place_that_is_erased_had_the_person(before: tuple[Marked, dict[str, set[str]]]) -> None:
+    reached = {
+        one.name
+        for place in before[1][GONE]
+        for medium, name in (
+            ("warehouse", place.partition(".")[0]),
+            ("catalog", place.partition(".")[0]),
+            ("file", place),
+        )
+        for one in of_table(medium, name)
+    }
+    # All events are loaded by now.
+    unreached = {one.name for one in HOLDERS if one.left} - reached
+    assert unreached == {"spool of acknowledged events"}
+
+
 def is_declared(place: str) -> bool:
     table, _, column = place.partition(".")
     named = [one.text_of(column) for medium in ("warehouse", "catalog") for one in of_table(medium, table)]
@@ -360,7 +410,11 @@ def test_numbers_of_a_completed_test_stay(erased: Erased, before: tuple[Marked, 
 def data_of(erased: Erased, path: str) -> list[dict[str, Any]]:
     """Return what an operation answered before and after the erasure."""
     found = [
-        [msgspec.json.decode(content)["data"] for one, content in read.items() if one.endswith(path)]
+        [
+            msgspec.json.decode(content.replace(f"{GONE} key".encode(), ERASED.encode()))["data"]
+            for one, content in read.items()
+            if one.endswith(path)
+        ]
         for read in (erased.answers_before, erased.answers)
     ]
     assert [len(one) for one in found] == [1, 1]
