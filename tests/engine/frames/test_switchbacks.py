@@ -123,9 +123,9 @@ def test_a_washout_of_a_third_leaves_what_the_carry_over_says(washout: float, le
     lacking = (np.exp(-CONSTANTS * left) - np.exp(-CONSTANTS)) / (CONSTANTS * (1 - left))
     # Half of the windows changed, with fewer rows.
     share = (1 - left) / (2 - left)
-    assert found.absolute_difference is not None
-    assert found.absolute_difference == pytest.approx(1 - 2 * share * lacking, abs=0.02)
-    assert (0.92 < found.absolute_difference < 0.94) == bool(washout)
+    assert found.compared.absolute_difference is not None
+    assert found.compared.absolute_difference == pytest.approx(1 - 2 * share * lacking, abs=0.02)
+    assert (0.92 < found.compared.absolute_difference < 0.94) == bool(washout)
 
 
 @pytest.mark.many(seconds=50)
