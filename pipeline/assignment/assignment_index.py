@@ -132,6 +132,12 @@ class AssignmentIndex:
             self.rules = remaining
         return is_shorter
 
+    def forget_units(self) -> None:
+        """Forget the rules and sorted pairs of experiments that assign other units than visitors."""
+        kept = [known for known in self.rules.values() if not known.is_clustered]
+        if self.drop_rules(known.rule for known in kept):
+            self.assignments.keep([known.number for known in kept])
+
     def feed(self, first_seq: int, rows: Sequence[EventRow]) -> None:
         """Add acknowledged events, numbered from `first_seq` on."""
         for seq, row in enumerate(rows, first_seq):

@@ -139,6 +139,7 @@ class ProjectIndex:
     def erase(self, visitor_keys: Sequence[int], user_keys: Sequence[int]) -> None:
         """Drop what is known of visitors and users, and write the files without them; OSError.
 
+        Keys of units do not tell whose they are: those of all units are read again from the events.
         An event of theirs that arrives meanwhile may be dropped, too: it is stored, and is read at a start.
         """
         with self._working:
@@ -147,8 +148,9 @@ class ProjectIndex:
             self._base_id = self._written = None
             newest = self._sort()
             with self._feeding:
-                self.index.assignments.remove([*visitor_keys, *user_keys])
+                self.index.assignments.remove(visitor_keys)
                 self.index.links.remove(visitor_keys, user_keys)
+                self.index.forget_units()
             if newest is not None and self._is_open and not self._is_removed:
                 self._write(newest, whole=True)
 

@@ -2,6 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import polars as pl
 import pytest
 
 from engine.design.experiment import Experiment
@@ -11,6 +12,8 @@ from pipeline.assignment.project_cache import rule_of
 from pipeline.assignment.unit_keys import key_of_row, member_key, unit_of_row
 from pipeline.events.hashing import hash64
 from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.erasure.person_ids import PersonIds
+from pipeline.store.warehouse.events import table_name
 from tests.builders import an_experiment
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 
@@ -82,4 +85,31 @@ def test_first_assignments_are_those_of_units(store: WorkingStore, *, is_fed: bo
     assert of("v7", None, "user of v1") == ({"user": "var_1"}, {"user"})
     assert known.is_exposed(project.id, rules[0], hash64("acme"))
     assert not known.is_exposed(project.id, rules[0], hash64("v1"))
+    known.close()
+
+
+def test_a_member_who_is_erased_is_in_no_key_and_the_unit_keeps_the_others(store: WorkingStore) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project, unit=UNIT)
+    rule = rule_of(experiment)
+    assert rule is not None
+    known = FirstAssignments(store.warehouse, store.ingest, store.settings)
+    store.write(project, seen(experiment, 1, "v1", "acme"), seen(experiment, 1, "v2", "acme"))
+    units = {experiment.id: hash64("acme")}
+
+    def inherits(visitor: str) -> bool:
+        found = known.of_visitor(project.id, [rule], hash64(visitor), units=units)
+        assert found.variant_ids == {experiment.id: "var_1"}
+        return bool(found.inherited)
+
+    assert [inherits(visitor) for visitor in ("v1", "v2", "v3")] == [False, False, True]
+    known.write()
+    with store.warehouse.transaction() as cursor:
+        cursor.execute(f"DELETE FROM \"{table_name(project.id)}\" WHERE visitor_id = 'v1'")  # noqa: S608 (named here)
+    none = pl.Series([], dtype=pl.UInt64)
+    store.ingest.tell_erasure(project.id, PersonIds(pl.Series([hash64("v1")], dtype=pl.UInt64), none))
+    written = b"".join(path.read_bytes() for path in store.settings.assignments_path.glob("*"))
+    for key in (hash64("v1"), member_key(hash64("v1"), hash64("acme"))):
+        assert key.to_bytes(8, "little") not in written
+    assert [inherits(visitor) for visitor in ("v1", "v2", "v3")] == [True, False, True]
     known.close()
