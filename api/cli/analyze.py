@@ -11,6 +11,7 @@ from api.cli.measured_goals import (
     CovariateOption,
     GuardrailAbsoluteOption,
     GuardrailOption,
+    GuardrailRuleOption,
     LessIsBetterOption,
     MeasuredGoalOption,
     OrdersOption,
@@ -81,6 +82,7 @@ def analyze(
     less_is_better: LessIsBetterOption = None,
     guardrail: GuardrailOption = None,
     guardrail_absolute: GuardrailAbsoluteOption = None,
+    guardrail_rule: GuardrailRuleOption = "not_harmed",
     segment: SegmentOption = None,
     fail_on: FailOnOption = None,
     running: RunningOption = False,
@@ -109,6 +111,7 @@ def analyze(
         cap=cap,
         guardrail=guardrail,
         guardrail_absolute=guardrail_absolute,
+        guardrail_rule=guardrail_rule,
         less_is_better=less_is_better,
     )
     asked: dict[str, Any] = {
@@ -126,7 +129,7 @@ def analyze(
         **asked,
         cluster=cluster,
         analysis_method=method,
-        statistics=Statistics(alternative=alternative),
+        statistics=Statistics(alternative=alternative, guardrails=guardrail_rule),
         running=running,
     )
     segments = analyze_frame_segments(**asked, segments=segment) if segment else None

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from engine.vocabulary import GuardrailRule
+
 if TYPE_CHECKING:
     from engine.frames.frame_goal import FrameGoal
     from engine.frames.kinds import GoalMeasure
@@ -55,6 +57,14 @@ GuardrailAbsoluteOption = Annotated[
         " also where the control's mean is not above 0.",
     ),
 ]
+GuardrailRuleOption = Annotated[
+    GuardrailRule,
+    typer.Option(
+        "--guardrail-rule",
+        help="not_harmed: no guardrail is shown to lose more than its margin. non_inferior: each must be"
+        " shown to lose no more.",
+    ),
+]
 _EXAMPLES = "`spend:revenue`, `aov:ratio=spend/orders` or `checkout:funnel=cart,paid`"
 
 
@@ -82,12 +92,13 @@ def measured_goals(options: list[str] | None) -> "dict[str, FrameGoal]":
 def with_options(
     goals: "dict[str, FrameGoal]",
     *,
-    covariate: list[str] | None,
-    orders: list[str] | None,
-    cap: list[str] | None,
-    guardrail: list[str] | None,
-    guardrail_absolute: list[str] | None,
-    less_is_better: list[str] | None,
+    covariate: list[str] | None = None,
+    orders: list[str] | None = None,
+    cap: list[str] | None = None,
+    guardrail: list[str] | None = None,
+    guardrail_absolute: list[str] | None = None,
+    guardrail_rule: GuardrailRule = "not_harmed",
+    less_is_better: list[str] | None = None,
 ) -> "dict[str, FrameGoal]":
     """Return the goals with the options of the command line; BadParameter for those that do not fit."""
     from engine.errors import InvalidEvidenceError
@@ -106,6 +117,10 @@ def with_options(
         options[goal]["guardrail_absolute"] = _number(text, "a margin", example)
     for goal in less_is_better or ():
         options[_known(goal, "--less-is-better", goals)]["less_is_better"] = True
+    if guardrail_rule == "non_inferior" and not (guardrail or guardrail_absolute):
+        raise typer.BadParameter(
+            "--guardrail-rule non_inferior is about guardrails: name one, such as --guardrail returns=2"
+        )
     try:
         return {name: goal.with_options(**options[name]) for name, goal in goals.items()}
     except InvalidEvidenceError as refused:

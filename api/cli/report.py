@@ -6,7 +6,15 @@ from typing import Annotated, Any, Final
 import typer
 
 from api.cli.console import CommandError, out, print_json
-from api.cli.measured_goals import MeasuredGoalOption, measured_goals
+from api.cli.measured_goals import (
+    GuardrailAbsoluteOption,
+    GuardrailOption,
+    GuardrailRuleOption,
+    LessIsBetterOption,
+    MeasuredGoalOption,
+    measured_goals,
+    with_options,
+)
 from api.cli.options import (
     AsJson,
     ClusterOption,
@@ -42,6 +50,10 @@ def report(
     timestamp: TimestampOption = None,
     method: MethodOption = "frequentist",
     confidence: ConfidenceOption = 95,
+    less_is_better: LessIsBetterOption = None,
+    guardrail: GuardrailOption = None,
+    guardrail_absolute: GuardrailAbsoluteOption = None,
+    guardrail_rule: GuardrailRuleOption = "not_harmed",
     running: RunningOption = False,
     table: TableOption = None,
     sql: SqlOption = None,
@@ -62,6 +74,7 @@ def report(
         _write(to, stored_report(data_dir, files[0], format_), as_json=as_json)
         return
     from api.report_files import report_content
+    from engine.design.analysis_settings import Statistics
     from engine.frames.analyze import analyze_frame
     from pipeline.sources.locations import find_tables
     from pipeline.sources.whole_tables import read_whole
@@ -69,7 +82,13 @@ def report(
     asked: dict[str, Any] = {
         "variant": required_variant(variant),
         "control": required_control(control),
-        "goals": measured_goals(goal),
+        "goals": with_options(
+            measured_goals(goal),
+            guardrail=guardrail,
+            guardrail_absolute=guardrail_absolute,
+            guardrail_rule=guardrail_rule,
+            less_is_better=less_is_better,
+        ),
     }
     tables = find_tables(files, query=query_of(table, sql))
     analyzed = analyze_frame(
@@ -80,6 +99,7 @@ def report(
         timestamp=timestamp,
         analysis_method=method,
         confidence_level=confidence,
+        statistics=Statistics(guardrails=guardrail_rule),
         running=running,
         name=name_of(files[0]),
     )

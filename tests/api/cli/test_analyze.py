@@ -211,6 +211,29 @@ def test_a_recommendation_to_fail_on_sets_the_exit_status(run: Run, file: Path) 
     assert shipped.out == other.out
 
 
+def test_a_guardrail_may_have_to_be_shown_non_inferior(run: Run, tmp_path: Path) -> None:
+    """500 of 1,000 return with both pages: no harm is shown, and none is excluded."""
+    rows = [
+        (page, int(number < buyers), number % 2)
+        for page, buyers in (("A", 100), ("B", 200))
+        for number in range(1_000)
+    ]
+    pl.DataFrame(rows, schema=["page", "bought", "returned"], orient="row").write_csv(tmp_path / "f.csv")
+    columns = (tmp_path / "f.csv", "--variant", "page", "--control", "A", "--goal", "bought")
+    guarded = (*columns, "--goal", "returned", "--guardrail", "returned=2")
+    asked = (*guarded, "--guardrail-rule", "non_inferior")
+    usual, shown = (run("analyze", *one, "--json").json for one in (guarded, asked))
+    assert usual["goals"][0]["decision"]["recommendation"] == "ship"
+    decision = shown["goals"][0]["decision"]
+    assert (decision["recommendation"], decision["reason"]) == ("review", "guardrail_inconclusive")
+    ran = run("report", *asked, "--format", "json", "--out", tmp_path / "r.json")
+    assert ran.status == 0
+    assert json.loads((tmp_path / "r.json").read_text())["goals"] == shown["goals"]
+    alone = run("analyze", *columns, "--guardrail-rule", "non_inferior")
+    assert alone.status == 2
+    assert "such as --guardrail returns=2" in alone.err
+
+
 def test_a_broken_guardrail_decides(run: Run, tmp_path: Path) -> None:
     rows = [
         (page, int(number < buyers), int(number < returning))
