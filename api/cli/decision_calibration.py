@@ -9,6 +9,7 @@ from api.cli.console import err, out, progress
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from engine.calibration.decisions.decision_case import DecisionCase
     from engine.calibration.decisions.decision_rates import Bar, DecisionRates
@@ -170,16 +171,18 @@ def _limit(bar: "Bar | None") -> str:
     return "" if bar is None else f"{'≥' if bar.is_least else '≤'}{bar.limit * 100:g}"
 
 
-def _cell(rates: "DecisionRates", name: str, *, with_error: bool = False, with_bar: bool = False) -> str:
+def _cell(rates: "DecisionRates", name: str, *, with_error: bool = False, with_bar: bool = False) -> "Text":
+    from rich.text import Text
+
     figure = rates.figures.get(name)
     if figure is None:
-        return ""
+        return Text("")
     text = f"{figure.value * 100:.1f}"
     if with_error:
         text += f" ± {figure.error * 100:.1f}"
     if with_bar:
         text += f" {_limit(rates.bar(name))}"
-    return f"[red]{text}[/red]" if name in rates.missed else text
+    return Text(text, style="red" if name in rates.missed else "")
 
 
 def _secondary(rates: "DecisionRates") -> str:

@@ -9,11 +9,13 @@ from api.cli.console import err, out, progress
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from engine.calibration.measure_errors.error_sides import MeasureErrors
 
 RUNS: Final = 5_000
-NO_STATUS: Final = "no status: below the minimum"
+# Below the minimum of visitors.
+NO_STATUS: Final = "no status"
 
 
 def simulate(runs: int, seed: int) -> "list[MeasureErrors]":
@@ -61,7 +63,8 @@ def _table(found: "Sequence[MeasureErrors]") -> "Table":
     bars = [f"{'≥' if bar.is_least else '≤'} {bar.limit * 100:g}" for bar in BARS.values()]
     table.add_row("bar", "", "", "", *bars)
     before = None
-    for one in found:
+    labels = [(one.measure, one.cell.shape.name) for one in found]
+    for one in sorted(found, key=lambda one: labels.index((one.measure, one.cell.shape.name))):
         label = (one.measure, one.cell.shape.name)
         if label != before:
             table.add_section()
@@ -71,14 +74,16 @@ def _table(found: "Sequence[MeasureErrors]") -> "Table":
     return table
 
 
-def _cells(found: "MeasureErrors", names: tuple[str, ...]) -> list[str]:
+def _cells(found: "MeasureErrors", names: tuple[str, ...]) -> "list[Text]":
+    from rich.text import Text
+
     if not found.figures:
-        return [NO_STATUS]
+        return [Text(NO_STATUS)]
     cells = []
     for name in names:
         figure = found.figures.get(name)
         text = "" if figure is None else f"{figure.value * 100:.1f} ± {figure.error * 100:.1f}"
-        cells.append(f"[red]{text}[/red]" if name in found.missed else text)
+        cells.append(Text(text, style="red" if name in found.missed else ""))
     return cells
 
 

@@ -16,6 +16,8 @@ EXACT: Final = 100
 # Number of the bucket of 1; those of smaller values are below it, and all above EXACT.
 _ONE: Final = 100_000
 _SMALLEST: Final = 1e-300
+# Standard deviation of values within a bucket, over the value that it stands for: those of any are alike.
+_ROUNDING: Final = (WIDTH - 1.0) / 12.0**0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,7 @@ class ValueBuckets:
 
     def value_counts(self) -> ValueCounts:
         """List the values that buckets stand for, with their counts."""
-        values = value_of(self.buckets)
-        order = np.argsort(values, kind="stable")
-        return ValueCounts(values[order], self.counts[order].astype(np.float64))
+        return counted(self.buckets, self.counts)
 
     def _summed(self, buckets: IntArray, counts: IntArray) -> Self:
         together, places = np.unique(np.concatenate([self.buckets, buckets]), return_inverse=True)
@@ -64,6 +64,14 @@ class ValueBuckets:
         if (totals < 0).any():
             raise ValueError("a bucket has fewer visitors than are taken back from it")
         return type(self)(together[totals > 0], totals[totals > 0])
+
+
+def counted(buckets: IntArray, counts: IntArray) -> ValueCounts:
+    """List the values that buckets stand for, in rising order, with their counts and their rounding."""
+    values = value_of(buckets)
+    order = np.argsort(values, kind="stable")
+    rounding = np.where(np.abs(buckets) < EXACT, 0.0, _ROUNDING * np.abs(values))
+    return ValueCounts(values[order], counts[order].astype(np.float64), rounding[order])
 
 
 def bucket_of(values: npt.ArrayLike) -> IntArray:

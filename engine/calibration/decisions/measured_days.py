@@ -13,7 +13,7 @@ from engine.calibration.measure_errors.simulated_visitors import ArmSums
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.frequentist.quantiles import ValueCounts
 from engine.stats.moments import Moments
-from engine.stats.value_buckets import bucket_of, value_of
+from engine.stats.value_buckets import bucket_of, counted
 
 # Visitors in memory at a time.
 _AT_A_TIME: Final = 400_000
@@ -144,9 +144,7 @@ def _cumulative_counts(buckets: IntArray) -> list[ValueCounts]:
     width, days = len(distinct), len(buckets)
     rows = places.reshape(buckets.shape) + width * np.arange(days)[:, None]
     counts = np.bincount(rows.ravel(), minlength=days * width).reshape(days, width).cumsum(axis=0)
-    values = value_of(distinct)
-    order = np.argsort(values, kind="stable")
-    return [ValueCounts(values[order][row > 0], row[row > 0].astype(np.float64)) for row in counts[:, order]]
+    return [counted(distinct[row > 0], row[row > 0]) for row in counts]
 
 
 def _nonzero(arm: ValueCounts) -> float:

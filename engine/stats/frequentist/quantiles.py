@@ -1,6 +1,6 @@
 """Quantiles of visitors' values: the score test of two arms, and intervals from order statistics."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Final, Self
 
@@ -24,10 +24,14 @@ _LARGEST_Z: Final = 40.0
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """Values of one arm's visitors, in rising order, and how many visitors have each: (P,) and (P,)."""
+    """Values of one arm's visitors, in rising order, and how many visitors have each: (P,) and (P,).
+
+    `rounding` is the standard error of each value that stands for others near it; 0 of exact ones.
+    """
 
     values: FloatArray
     counts: FloatArray
+    rounding: FloatArray = field(default_factory=lambda: np.zeros(()))
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Self:
@@ -42,11 +46,18 @@ class ValueCounts:
 
     def times(self, factor: float) -> Self:
         """Multiply every value by a factor of 0 or more."""
-        return type(self)(self.values * factor, self.counts)
+        return type(self)(self.values * factor, self.counts, self.rounding * factor)
 
     def plus(self, amount: float) -> Self:
         """Add an amount to every value."""
-        return type(self)(self.values + amount, self.counts)
+        return type(self)(self.values + amount, self.counts, self.rounding)
+
+    def rounding_at(self, values: FloatArray) -> FloatArray:
+        """Return the rounding of quantiles, by the first value that is not below each."""
+        if not self.rounding.any():
+            return np.zeros(values.shape)
+        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+        return np.asarray(self.rounding[place])
 
     def quantiles(self, shares: npt.ArrayLike) -> FloatArray:
         """Return the quantiles at `shares`; NaN at shares beyond the first or the last visitor.
@@ -82,7 +93,8 @@ def estimate_quantiles(arm: ValueCounts, shares: npt.ArrayLike) -> Estimate:
     q = np.asarray(shares, np.float64)
     if ((q <= 0) | (q >= 1)).any():
         raise ValueError(f"shares of quantiles lie between 0 and 1; got {q.tolist()}")
-    value, limits = arm.quantiles(q), _Limits(arm, q)
+    limits = _Limits.of(arm, q)
+    value = limits.value
     width = np.maximum(value - limits.low(_Z), limits.high(_Z) - value)
     defined = np.isfinite(width)
     variance = np.where(defined, (width / _Z) ** 2, np.nan)
@@ -139,7 +151,7 @@ def quantile_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Bound the quantiles of one arm by order statistics, at the level `alpha`; NaN with too few visitors."""
     limits, critical = (
-        _Limits(arm, np.asarray(share, np.float64)),
+        _Limits.of(arm, np.asarray(share, np.float64)),
         -scipy.special.ndtri(np.asarray(alpha) / 2),
     )
     return _finite(limits.low(critical)), _finite(limits.high(critical))
@@ -186,10 +198,21 @@ def score_z(control: ValueCounts, variant: ValueCounts, shares: npt.ArrayLike) -
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Order-statistic limits of one arm's quantiles: the quantiles at τ ± z sqrt(τ (1 - τ) / n)."""
+    """Order-statistic limits of one arm's quantiles: the quantiles at τ ± z sqrt(τ (1 - τ) / n).
+
+    Where values are rounded, the root of the sum of squares of that distance and of z times the rounding.
+    """
 
     arm: ValueCounts
     shares: FloatArray
+    value: FloatArray
+    rounding: FloatArray
+
+    @classmethod
+    def of(cls, arm: ValueCounts, shares: FloatArray) -> Self:
+        """Estimate the quantiles."""
+        value = arm.quantiles(shares)
+        return cls(arm, shares, value, arm.rounding_at(value))
 
     def low(self, z: npt.ArrayLike) -> FloatArray:
         """Return the lower limits at z above 0; minus infinity where there are too few visitors below."""
@@ -204,6 +227,9 @@ class _Limits:
         steps = np.asarray(z, np.float64)
         error = np.sqrt(self.shares * (1.0 - self.shares) / max(self.arm.n, 1.0))
         found = self.arm.quantiles(self.shares + steps * error)
+        if self.rounding.any():
+            apart = np.hypot(found - self.value, steps * self.rounding)
+            found = self.value + np.copysign(apart, steps)
         beyond = np.where(np.isnan(steps), np.nan, np.copysign(np.inf, steps))
         return np.where(np.isnan(found), beyond, found)
 
@@ -224,12 +250,8 @@ class _Difference:
     @classmethod
     def of(cls, control: ValueCounts, variant: ValueCounts, shares: FloatArray) -> Self:
         """Estimate the quantiles of both arms."""
-        return cls(
-            control.quantiles(shares),
-            variant.quantiles(shares),
-            _Limits(control, shares),
-            _Limits(variant, shares),
-        )
+        of_control, of_variant = _Limits.of(control, shares), _Limits.of(variant, shares)
+        return cls(of_control.value, of_variant.value, of_control, of_variant)
 
     def interval(self, z: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Bound the difference; NaN where an arm has no limit on the side that counts."""

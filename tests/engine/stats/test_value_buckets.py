@@ -55,3 +55,12 @@ def test_quantiles_of_buckets_are_within_half_a_percent() -> None:
     found = ValueBuckets.of(values).value_counts().quantiles([0.1, 0.5, 0.99])
     expected = np.quantile(values, [0.1, 0.5, 0.99], method="median_unbiased")
     assert found == pytest.approx(expected, rel=0.0051)
+
+
+def test_values_of_a_bucket_err_as_even_ones_within_it() -> None:
+    values = np.random.default_rng(1).uniform(500.0, 505.0, 4_000)
+    arm = ValueBuckets.of(np.append(values, [0.0, 7.0])).value_counts()
+    exact, wide = arm.values < 100, arm.values > 500
+    assert (arm.rounding[exact] == 0).all()
+    # The standard deviation of a range is its length over the root of 12.
+    assert arm.rounding[wide] == pytest.approx(0.01 * arm.values[wide] / 12**0.5)
