@@ -61,3 +61,18 @@ def test_nothing_is_erased_unasked_or_without_one_id(
 def test_the_project_is_named_where_there_are_several(run: Run, store: Path) -> None:
     unknown = run("erase", "--data-dir", store, "--visitor", "v0", "--project", "prj_x", "--yes")
     assert (unknown.status, "prj_x" in unknown.err) == (1, True)
+
+
+def test_a_restored_backup_erases_who_was_erased_since(run: Run, store: Path, tmp_path: Path) -> None:
+    assert run("backup", tmp_path / "backup", "--data-dir", store).status == 0
+    assert run("erase", "--data-dir", store, "--yes", "--visitor", "v0").status == 0
+    restore = ("restore", tmp_path / "backup", "--data-dir")
+    told = run(*restore, tmp_path / "restored", "--erasures", store)
+    assert "Erased once more: 1 persons." in told.out
+    assert (
+        run("erase", "--data-dir", tmp_path / "restored", "--yes", "--visitor", "v0", "--json").json["events"]
+        == 0
+    )
+    again = run(*restore, tmp_path / "another", "--erasures", tmp_path / "restored", "--json").json
+    assert again["erased"] == 1
+    assert run(*restore, tmp_path / "none", "--erasures", tmp_path / "missing").status == 2
