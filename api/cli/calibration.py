@@ -1,6 +1,5 @@
 """Command `calibrate`: error rates of methods, of decisions and of measures, by simulation."""
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from api.cli import measure_calibration
-from api.cli.console import CommandError, err, out, print_json, progress
+from api.cli.console import CommandError, err, figures_table, out, print_json, progress, save_records
 from api.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -144,21 +143,9 @@ def _check_charts() -> None:
 
 
 def _table(scores: "Sequence[ErrorRates]") -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(
-        title=f"Percent, {scores[0].runs:,} runs each; ± is the simulation's own standard error",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1),
-        collapse_padding=True,
-        pad_edge=False,
-    )
-    for heading in ("setting", "method"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("false\npositives", "promised", "coverage", "promised", "power", "bias"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    title = f"Percent, {scores[0].runs:,} runs each; ± is the simulation's own standard error"
+    figures = ("false\npositives", "promised", "coverage", "promised", "power", "bias")
+    table = figures_table(title, ("setting", "method"), figures)
     setting = None
     for score in scores:
         if setting not in {None, score.setting}:
@@ -181,11 +168,7 @@ def _table(scores: "Sequence[ErrorRates]") -> "Table":
 def _save(scores: "Sequence[ErrorRates]", folder: Path) -> None:
     from engine.calibration.chart import chart_error_rates
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "calibration.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(_record(scores[0])))
-        writer.writeheader()
-        writer.writerows(_record(score) for score in scores)
+    save_records([_record(score) for score in scores], folder / "calibration.csv")
     chart_error_rates(scores).save(str(folder / "calibration.html"))
     err.print(f"Saved calibration.csv and calibration.html in {folder}.", highlight=False)
 

@@ -1,9 +1,12 @@
 """Terminal output: results on standard output, errors and progress on standard error."""
 
+import csv
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -43,6 +46,32 @@ def print_records(records: Sequence[Mapping[str, object]]) -> None:
     for record in records:
         table.add_row(*(_cell(value) for value in record.values()))
     out.print(table)
+
+
+def figures_table(title: str, names: Sequence[str], figures: Sequence[str]) -> Table:
+    """Create a table of figures, to the right of their names."""
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        collapse_padding=True,
+        pad_edge=False,
+    )
+    for heading in names:
+        table.add_column(heading, no_wrap=True)
+    for heading in figures:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def save_records(records: Sequence[Mapping[str, object]], path: Path) -> None:
+    """Write records with the same fields as CSV into a file, whose folder is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
 
 
 def _cell(value: object) -> str:

@@ -1,11 +1,10 @@
 """Table of decisions of the command `calibrate`, and its CSV file."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from api.cli.console import err, out, progress
+from api.cli.console import err, figures_table, out, progress, save_records
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -121,7 +120,7 @@ def _table(rates: "Sequence[DecisionRates]", runs: int) -> "Table":
     from engine.calibration.decisions.decision_rates import BARS
 
     title = f"Decisions: percent of tests, {runs:,} runs each (revenue {runs // 4:,})"
-    table = _empty_table(title, ("case", "method"), [heading for heading, _ in _COLUMNS])
+    table = figures_table(title, ("case", "method"), [heading for heading, _ in _COLUMNS])
     table.add_row("bar", "", *(_limit(BARS.get(name)) for _, name in _COLUMNS))
     table.add_section()
     for one in rates:
@@ -138,32 +137,13 @@ def _morning_table(
     *,
     are_bars_alike: bool = False,
 ) -> "Table":
-    table = _empty_table(title, ("case",), ["runs", *(heading for heading, _ in columns)])
+    table = figures_table(title, ("case",), ["runs", *(heading for heading, _ in columns)])
     if are_bars_alike and rates:
         table.add_row("bar", "", *(_limit(rates[0].bar(name)) for _, name in columns))
         table.add_section()
     for one in rates:
         cells = [_cell(one, name, with_error=True, with_bar=not are_bars_alike) for _, name in columns]
         table.add_row(_full_label(one), f"{one.runs:,}", *cells)
-    return table
-
-
-def _empty_table(title: str, names: "Sequence[str]", numbers: "Sequence[str]") -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(
-        title=title,
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1),
-        collapse_padding=True,
-        pad_edge=False,
-    )
-    for heading in names:
-        table.add_column(heading, no_wrap=True)
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
@@ -209,12 +189,7 @@ def _guarded(rates: "DecisionRates") -> str:
 
 def save(rates: "Sequence[DecisionRates]", folder: Path) -> None:
     """Write decisions.csv into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "decisions.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(records_of(rates[0])[0]))
-        writer.writeheader()
-        for one in rates:
-            writer.writerows(records_of(one))
+    save_records([record for one in rates for record in records_of(one)], folder / "decisions.csv")
     err.print(f"Saved decisions.csv in {folder}.", highlight=False)
 
 

@@ -1,11 +1,10 @@
 """Table of measures of the command `calibrate`, and its CSV file."""
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from api.cli.console import err, out, progress
+from api.cli.console import err, figures_table, out, progress, save_records
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,23 +42,10 @@ def missed(found: "Sequence[MeasureErrors]") -> list[str]:
 
 
 def _table(found: "Sequence[MeasureErrors]") -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     from engine.calibration.measure_errors.error_sides import BARS
 
-    table = Table(
-        title=f"Percent, {found[0].runs:,} runs each; ± is the simulation's own standard error",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1),
-        collapse_padding=True,
-        pad_edge=False,
-    )
-    for heading in ("measure", "values"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("visitors", "with a\nstatus", *BARS):
-        table.add_column(heading, justify="right", no_wrap=True)
+    title = f"Percent, {found[0].runs:,} runs each; ± is the simulation's own standard error"
+    table = figures_table(title, ("measure", "values"), ("visitors", "with a\nstatus", *BARS))
     bars = [f"{'≥' if bar.is_least else '≤'} {bar.limit * 100:g}" for bar in BARS.values()]
     table.add_row("bar", "", "", "", *bars)
     before = None
@@ -89,12 +75,7 @@ def _cells(found: "MeasureErrors", names: tuple[str, ...]) -> "list[Text]":
 
 def save(found: "Sequence[MeasureErrors]", folder: Path) -> None:
     """Write measures.csv into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    records = [record_of(one) for one in found]
-    with (folder / "measures.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(records[0]))
-        writer.writeheader()
-        writer.writerows(records)
+    save_records([record_of(one) for one in found], folder / "measures.csv")
     err.print(f"Saved measures.csv in {folder}.", highlight=False)
 
 
