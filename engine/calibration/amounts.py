@@ -10,6 +10,7 @@ from engine.calibration.method import (
     FAMILY,
     Method,
     MethodOutcome,
+    cases_of,
     outcome_of_estimates,
     outcome_of_means,
 )
@@ -109,18 +110,6 @@ class AmountsSample:
         return np.array([self.lift])
 
 
-def _is_amounts(case: object) -> bool:
-    return isinstance(case, AmountsCase)
-
-
-def _is_even(case: object) -> bool:
-    return isinstance(case, AmountsCase) and case.uneven == 1
-
-
-def _is_uneven(case: object) -> bool:
-    return isinstance(case, AmountsCase) and case.uneven > 1
-
-
 def _uncapped(sample: AmountsSample) -> MethodOutcome:
     moments = Moments.stack([Moments.of(arm) for arm in sample.amounts], axis=1)
     return outcome_of_means(moments, mean=sample.case.rate)
@@ -164,10 +153,19 @@ def _quantile(share: float) -> Callable[[AmountsSample], MethodOutcome]:
 
 
 METHODS: tuple[Method, ...] = (
-    Method(name="Welch, uncapped", run=_uncapped, applies_to=_is_amounts),
-    Method(name=f"Welch, capped at {CAP_PERCENTILE:g}%", run=_capped, applies_to=_is_amounts),
+    Method(name="Welch, uncapped", run=_uncapped, applies_to=cases_of(AmountsCase)),
+    Method(name=f"Welch, capped at {CAP_PERCENTILE:g}%", run=_capped, applies_to=cases_of(AmountsCase)),
     # Skewness cancels between arms of one size; between others plain Welch is too sure of losses.
-    Method(name="Welch, not corrected", run=_not_corrected, applies_to=_is_uneven, is_safe=False),
-    Method(name="median order", run=_quantile(0.5), applies_to=_is_amounts),
-    Method(name="90% quantile order", run=_quantile(0.9), applies_to=_is_even),
+    Method(
+        name="Welch, not corrected",
+        run=_not_corrected,
+        applies_to=cases_of(AmountsCase, lambda case: case.uneven > 1),
+        is_safe=False,
+    ),
+    Method(name="median order", run=_quantile(0.5), applies_to=cases_of(AmountsCase)),
+    Method(
+        name="90% quantile order",
+        run=_quantile(0.9),
+        applies_to=cases_of(AmountsCase, lambda case: case.uneven == 1),
+    ),
 )

@@ -7,6 +7,7 @@ import numpy as np
 from engine.calibration.method import (
     Method,
     MethodOutcome,
+    cases_of,
     outcome_of_estimates,
     outcome_of_means,
 )
@@ -68,10 +69,6 @@ class BanditSample:
         return lifts_of_last(self.case.arms, self.lift)
 
 
-def _is_bandit(case: object) -> bool:
-    return isinstance(case, BanditCase)
-
-
 def _stratified(sample: BanditSample) -> MethodOutcome:
     variants = sample.moments[..., 1:]
     found = stratify(sample.moments[..., :1].broadcast_to(variants.n.shape), variants)
@@ -84,6 +81,6 @@ def _pooled(sample: BanditSample) -> MethodOutcome:
 
 
 METHODS: tuple[Method, ...] = (
-    Method(name="stratified by epoch", run=_stratified, applies_to=_is_bandit),
-    Method(name="pooled over epochs", run=_pooled, applies_to=_is_bandit, is_safe=False),
+    Method(name="stratified by epoch", run=_stratified, applies_to=cases_of(BanditCase)),
+    Method(name="pooled over epochs", run=_pooled, applies_to=cases_of(BanditCase), is_safe=False),
 )

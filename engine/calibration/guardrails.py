@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from engine.calibration.method import FAMILY, Method, MethodOutcome
+from engine.calibration.method import FAMILY, Method, MethodOutcome, cases_of
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.equivalence import relative_z, remaining_lifts
@@ -86,13 +86,13 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="non-inferiority",
         run=_test_no_harm,
-        applies_to=lambda case: isinstance(case, GuardrailCase) and not case.harms,
+        applies_to=cases_of(GuardrailCase, lambda case: not case.harms),
         error_rate=FAMILY / 2.0,
     ),
     Method(
         name="guardrail broken",
         run=_test_harm,
-        applies_to=lambda case: isinstance(case, GuardrailCase) and case.harms,
+        applies_to=cases_of(GuardrailCase, lambda case: case.harms),
         error_rate=FAMILY / 2.0,
     ),
 )

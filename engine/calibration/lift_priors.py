@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.calibration.method import FAMILY, Method, MethodOutcome
+from engine.calibration.method import FAMILY, Method, MethodOutcome, cases_of
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.bayesian import posteriors
 from engine.stats.bayesian.priors import pre_period_prior, update_lift
@@ -61,14 +61,6 @@ class LiftPriorSample:
     past: IntArray
 
 
-def _is_drawn(case: object) -> bool:
-    return isinstance(case, LiftPriorCase) and case.drawn
-
-
-def _is_fixed(case: object) -> bool:
-    return isinstance(case, LiftPriorCase) and not case.drawn
-
-
 def _with_lift_prior(sample: LiftPriorSample) -> MethodOutcome:
     arms = Estimate.of(sample.moments)
     found = update_lift(
@@ -101,21 +93,21 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="prior on the lift",
         run=_with_lift_prior,
-        applies_to=_is_drawn,
+        applies_to=cases_of(LiftPriorCase, lambda case: case.drawn),
         error_rate=2.0 * FAMILY,
     ),
     # Credible intervals cover on average over the prior, not at any one lift.
     Method(
         name="prior on the lift",
         run=_with_lift_prior,
-        applies_to=_is_fixed,
+        applies_to=cases_of(LiftPriorCase, lambda case: not case.drawn),
         error_rate=2.0 * FAMILY,
         promises_coverage=False,
     ),
     Method(
         name="pre-period prior",
         run=_with_pre_period_prior,
-        applies_to=_is_fixed,
+        applies_to=cases_of(LiftPriorCase, lambda case: not case.drawn),
         error_rate=2.0 * FAMILY,
     ),
 )

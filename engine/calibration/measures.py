@@ -7,7 +7,14 @@ import numpy as np
 
 from engine.analysis.comparison.metrics import metric_moments
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.calibration.method import FAMILY, Method, MethodOutcome, outcome_of_means, outcome_of_ratios
+from engine.calibration.method import (
+    FAMILY,
+    Method,
+    MethodOutcome,
+    cases_of,
+    outcome_of_means,
+    outcome_of_ratios,
+)
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments
@@ -106,10 +113,6 @@ class MeasureSample:
         return np.array([self.lift])
 
 
-def _is_measure(case: object) -> bool:
-    return isinstance(case, MeasureCase)
-
-
 def _welch(sample: MeasureSample) -> MethodOutcome:
     """Test as a report tests goals of any measure but conversions."""
     if sample.case.measure == "ratio":
@@ -117,4 +120,4 @@ def _welch(sample: MeasureSample) -> MethodOutcome:
     return outcome_of_means(metric_moments(sample.values).map(np.transpose), mean=sample.case.mean)
 
 
-METHODS: tuple[Method, ...] = (Method(name="Welch, measures", run=_welch, applies_to=_is_measure),)
+METHODS: tuple[Method, ...] = (Method(name="Welch, measures", run=_welch, applies_to=cases_of(MeasureCase)),)

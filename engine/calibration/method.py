@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from engine.stats.moments import Moments
 from engine.stats.paired_moments import PairedMoments
 from engine.stats.skewness import PooledCumulants
 
+Kind = TypeVar("Kind")
 FAMILY = (100 - LEVEL) / 100
 
 
@@ -76,9 +77,12 @@ class MethodOutcome:
     truth: FloatArray | None = None
 
 
-def is_daily(case: object) -> bool:
-    """Check for a case with daily looks, the default that a method applies to."""
-    return isinstance(case, Setting)
+def cases_of(kind: type[Kind], where: Callable[[Kind], bool] = lambda _: True) -> Callable[[object], bool]:
+    """Build the condition that a case is of a kind, and of those that another condition holds for."""
+    return lambda case: isinstance(case, kind) and where(case)
+
+
+DAILY: Final = cases_of(Setting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,7 @@ class Method:
 
     name: str
     run: Callable[[Any], MethodOutcome]
-    applies_to: Callable[[Any], bool] = is_daily
+    applies_to: Callable[[object], bool] = DAILY
     error_rate: float = FAMILY
     intervals: Literal["shared", "each", "all"] = "shared"
     promises_coverage: bool = True

@@ -22,6 +22,7 @@ from engine.calibration.method import (
     FAMILY,
     Method,
     MethodOutcome,
+    cases_of,
     outcome_of_test,
 )
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials
@@ -37,14 +38,6 @@ from engine.stats.frequentist.two_sample import (
 )
 from engine.stats.sequential.confidence_sequence import confidence_sequence, wins_always_valid
 from engine.stats.sequential.group_sequential import obrien_fleming
-
-
-def _is_share(case: object) -> bool:
-    return isinstance(case, Setting) and case.orders is None
-
-
-def _is_revenue(case: object) -> bool:
-    return isinstance(case, Setting) and case.orders is not None
 
 
 def _has_several(case: object) -> bool:
@@ -142,8 +135,14 @@ def _adjusted(trials: Trials, plain: Comparison, log_p: FloatArray, levels: Floa
 
 
 DAILY: tuple[Method, ...] = (
-    Method(name="score test or Fisher", run=_single_look, applies_to=_is_share),
-    Method(name="Welch", run=_single_look, applies_to=_is_revenue),
+    Method(
+        name="score test or Fisher",
+        run=_single_look,
+        applies_to=cases_of(Setting, lambda case: case.orders is None),
+    ),
+    Method(
+        name="Welch", run=_single_look, applies_to=cases_of(Setting, lambda case: case.orders is not None)
+    ),
     # Step-down levels give no simultaneous intervals.
     Method(name="Holm", run=_holm, applies_to=_has_several, intervals="all", promises_coverage=False),
     Method(name="Dunnett", run=_dunnett, applies_to=_has_several, intervals="all"),

@@ -10,6 +10,7 @@ from engine.calibration.method import (
     FAMILY,
     Method,
     MethodOutcome,
+    cases_of,
     outcome_of_means,
     outcome_of_ratios,
 )
@@ -137,10 +138,6 @@ def _paired(x: FloatArray, y: FloatArray, chosen: BoolArray) -> PairedMoments:
     return PairedMoments.of_groups(x[chosen], y[chosen], cell, cells.size)[cells]
 
 
-def _is_returning(case: object) -> bool:
-    return isinstance(case, ReturningVisitorsCase)
-
-
 def _plain(sample: ReturningVisitorsSample) -> MethodOutcome:
     return outcome_of_means(metric_moments(sample.revenue), mean=sample.case.rate)
 
@@ -164,8 +161,8 @@ def _adjusted(values: VisitorValues) -> Metrics:
 
 
 METHODS: tuple[Method, ...] = (
-    Method(name="Welch, per visitor", run=_plain, applies_to=_is_returning),
-    Method(name="CUPED, per visitor", run=_cuped, applies_to=_is_returning),
-    Method(name="Welch, per order", run=_per_order, applies_to=_is_returning),
-    Method(name="CUPED, per order", run=_per_order_cuped, applies_to=_is_returning),
+    Method(name="Welch, per visitor", run=_plain, applies_to=cases_of(ReturningVisitorsCase)),
+    Method(name="CUPED, per visitor", run=_cuped, applies_to=cases_of(ReturningVisitorsCase)),
+    Method(name="Welch, per order", run=_per_order, applies_to=cases_of(ReturningVisitorsCase)),
+    Method(name="CUPED, per order", run=_per_order_cuped, applies_to=cases_of(ReturningVisitorsCase)),
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.calibration.method import FAMILY, Method, MethodOutcome
+from engine.calibration.method import FAMILY, Method, MethodOutcome, cases_of
 from engine.calibration.trials import DAYS
 from engine.stats.arrays import FloatArray
 from engine.stats.sequential.sample_ratio import check_split
@@ -65,6 +65,4 @@ def _test(sample: SampleRatioSample) -> MethodOutcome:
     return MethodOutcome(verdict, nothing, nothing, excess[..., None])
 
 
-METHODS: tuple[Method, ...] = (
-    Method(name="always valid", run=_test, applies_to=lambda case: isinstance(case, SampleRatioCase)),
-)
+METHODS: tuple[Method, ...] = (Method(name="always valid", run=_test, applies_to=cases_of(SampleRatioCase)),)

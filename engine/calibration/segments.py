@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from engine.calibration.method import FAMILY, Method, MethodOutcome
+from engine.calibration.method import FAMILY, Method, MethodOutcome, cases_of
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
 from engine.stats.contingency import Tables, log_odds_ratios, tables_without
@@ -98,15 +98,11 @@ def _all_segments(tables: Tables) -> Tables:
     return Tables.of(*(part.sum(axis=-1, keepdims=True) + np.zeros_like(part) for part in parts))
 
 
-def _is_segmented(case: object) -> bool:
-    return isinstance(case, SegmentsCase)
-
-
-def _is_alike(case: object) -> bool:
-    return isinstance(case, SegmentsCase) and not case.affected
-
-
 METHODS: tuple[Method, ...] = (
-    Method(name="segment effects", run=_effects, applies_to=_is_segmented, intervals="each"),
-    Method(name="segment vs the rest", run=_differences, applies_to=_is_alike),
+    Method(name="segment effects", run=_effects, applies_to=cases_of(SegmentsCase), intervals="each"),
+    Method(
+        name="segment vs the rest",
+        run=_differences,
+        applies_to=cases_of(SegmentsCase, lambda case: not case.affected),
+    ),
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.calibration.method import FAMILY, Method, MethodOutcome, outcome_of_means
+from engine.calibration.method import FAMILY, Method, MethodOutcome, cases_of, outcome_of_means
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import FloatArray
 from engine.stats.covariates import CovariateMoments, pooled_slopes
@@ -69,10 +69,6 @@ class CovariatesSample:
         return np.array([self.lift])
 
 
-def _is_covariates(case: object) -> bool:
-    return isinstance(case, CovariatesCase)
-
-
 def _unadjusted(sample: CovariatesSample) -> MethodOutcome:
     return outcome_of_means(Moments.stack([run.y for run in sample.runs]), mean=sample.case.rate)
 
@@ -87,6 +83,6 @@ def _adjusted(sample: CovariatesSample) -> MethodOutcome:
 
 
 METHODS: tuple[Method, ...] = (
-    Method(name="Welch, no covariates", run=_unadjusted, applies_to=_is_covariates),
-    Method(name="CUPED, several", run=_adjusted, applies_to=_is_covariates),
+    Method(name="Welch, no covariates", run=_unadjusted, applies_to=cases_of(CovariatesCase)),
+    Method(name="CUPED, several", run=_adjusted, applies_to=cases_of(CovariatesCase)),
 )
