@@ -78,7 +78,7 @@ def _document(report: Report) -> Document:
     """Build the verdict card, the goals' tables, and the health checks that it does not name already."""
     card = verdict_card(report)
     said = "" if report.primary is None else report.primary.decision.explanation
-    tables = [goal_table(goal) for goal in primary_first(report)]
+    tables = [goal_table(goal, report) for goal in primary_first(report)]
     open_checks = tuple(check for check in report.health if check.is_open and check.message not in said)
     notes = [health_notes(replace(report, health=open_checks))] if open_checks else []
     return Document(summary=(), blocks=(*([card] if card else []), *notes, *tables))

@@ -21,7 +21,7 @@ def document_of_report(report: Report) -> Document:
     if card is not None:
         blocks.append(card)
     goals = primary_first(report)
-    blocks.extend(goal_table(goal, report.clustered_by) for goal in goals)
+    blocks.extend(goal_table(goal, report) for goal in goals)
     if any(variant.improvement is not None for goal in goals for variant in goal.variants):
         blocks.append(forest_plot(report))
     if report.health:
@@ -50,7 +50,7 @@ def verdict_card(report: Report) -> Card | None:
     )
 
 
-def goal_table(goal: GoalReport, clustered_by: str | None = None) -> Table:
+def goal_table(goal: GoalReport, report: Report | None = None) -> Table:
     """Build the table of a goal: raw counts, the metric, the change and its interval of every variant."""
     level = next(
         (one.improvement_interval.level for one in goal.variants if one.improvement_interval is not None),
@@ -70,16 +70,17 @@ def goal_table(goal: GoalReport, clustered_by: str | None = None) -> Table:
         rows=tuple(_cells(goal, variant) for variant in goal.variants),
         notes=(
             *(steps_text(variant) for variant in goal.variants if variant.details.steps),
-            *clusters_text(goal, clustered_by),
+            *(() if report is None else clusters_text(goal, report)),
         ),
     )
 
 
-def clusters_text(goal: GoalReport, by: str | None) -> Iterator[str]:
+def clusters_text(goal: GoalReport, report: Report) -> Iterator[str]:
     """Say by what the variants are compared, and how many of those each has; nothing without clusters."""
-    if by is not None:
+    if report.clustered_by is not None:
         counts = ", ".join(f"{one.variant_name} {one.clusters:,}" for one in goal.variants)
-        yield f"Compared by {by}, not by visitor. Clusters: {counts}."
+        units = report.plan.unit.capitalize()
+        yield f"Compared by {report.clustered_by}, not by visitor. {units}: {counts}."
 
 
 def forest_plot(report: Report) -> Picture:
@@ -159,6 +160,6 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"{report.primary.goal.name}: {shown}{more}"
     alarms = sum(one.is_open for one in report.health)
     goals = "1 goal" if len(report.goals) == 1 else f"{len(report.goals)} goals"
-    in_clusters = "" if report.clustered_by is None else f" in {report.plan.clusters:,} clusters"
+    in_clusters = "" if report.clustered_by is None else f" in {report.plan.clusters:,} {report.plan.unit}"
     counted = f"{decision.visitors:,} visitors{in_clusters}, {goals}"
     yield f"{counted}, {alarms} health warnings; .goals, .health, .to_polars()"

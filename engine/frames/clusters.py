@@ -6,16 +6,16 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from engine.analysis.evidence.cluster_sums import ClusterSums, design_effect_of
 from engine.analysis.evidence.clusters import ClusterEvidence
-from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Quantile
 from engine.frames.rows import Columns
-from engine.stats.arrays import FloatArray
-from engine.stats.moments import Moments
-from engine.stats.paired_moments import PairedMoments, triple_moment
+
+# By goal and variant.
+Sums = Sequence[Sequence[ClusterSums]]
 
 
 class Kept(NamedTuple):
@@ -74,61 +74,33 @@ def of_one_variant(rows: pl.DataFrame) -> Kept:
     )
 
 
-def clusters_of(
-    arms: Sequence[pl.DataFrame], cluster: str, values: VisitorValues, visitors_of_several: int
-) -> ClusterEvidence:
-    """Count the clusters of each variant's visitors, and those of each goal by its `values`."""
+def clusters_of(arms: Sequence[pl.DataFrame], cluster: str, kept: Kept, sums: Sums) -> ClusterEvidence:
+    """Count the clusters of each variant's visitors, and those of each goal by its `sums`."""
+    alike = np.array([design_effect_of(of_goal) for of_goal in sums])
     return ClusterEvidence(
         by=cluster,
         total=np.array([arm["cluster"].n_unique() for arm in arms], np.int64),
-        known=values.orders.n.astype(np.int64),
-        visitors_of_several=visitors_of_several,
+        known=np.array([[len(arm.n) for arm in of_goal] for of_goal in sums], np.int64),
+        visitors_of_several=kept.visitors_of_several,
+        design_effect=alike[:, 0],
+        correlation=alike[:, 1],
     )
 
 
-def cluster_values(arms: Sequence[pl.DataFrame], goals: Mapping[str, FrameGoal]) -> VisitorValues:
-    """Take the moments of sums by cluster, one frame of visitors per variant.
+def sums_by_cluster(arms: Sequence[pl.DataFrame], goals: Mapping[str, FrameGoal]) -> Sums:
+    """Add up each goal by cluster, one frame of visitors per variant.
 
     A cluster's numerator is the sum of its visitors' values, or the number of those who converted, and its
     denominator that of the goal: for a mean or a share, its visitors with a known outcome. Clusters without
-    such a visitor are left out. So each goal is a ratio of sums over clusters, whose error is theirs; Deng,
-    Knoblich and Lu (2018), "Applying the delta method in metric analytics", KDD, section 3.2.
+    such a visitor are left out.
     """
-    return VisitorValues.concatenate(
-        [_values_of_goal(arms, place, goal) for place, goal in enumerate(goals.values())]
-    )
+    return [
+        [_sums_of_goal(arm, place, goal, _mean_before(arms, place)) for arm in arms]
+        for place, goal in enumerate(goals.values())
+    ]
 
 
-def _values_of_goal(arms: Sequence[pl.DataFrame], place: int, goal: FrameGoal) -> VisitorValues:
-    centre = _mean_before(arms, place)
-    sums = [_sums_by_cluster(arm, place, goal, centre) for arm in arms]
-    x, y, z = ([one[name].to_numpy() for one in sums] for name in ("x", "y", "z"))
-    nothing = no_pairs((1, len(arms)))
-    of_z = (
-        (nothing, nothing, np.full((1, len(arms)), np.nan))
-        if centre is None
-        else (
-            _pairs(z, y),
-            _pairs(z, x),
-            np.array([[triple_moment(*one) for one in zip(z, y, x, strict=True)]]),
-        )
-    )
-    return VisitorValues(
-        value=Moments.stack([Moments.of(one) for one in y])[None],
-        caps=np.full(1, np.nan),
-        capped=np.zeros((1, len(arms)), np.int64),
-        orders=_pairs(x, y),
-        before=of_z[0],
-        before_orders=of_z[1],
-        without_before=nothing.x,
-        triple=of_z[2],
-        nonzero=np.array([[np.count_nonzero(one) for one in y]], np.float64),
-        largest_orders=np.array([[one.max(initial=0.0) for one in x]]),
-    )
-
-
-def _sums_by_cluster(arm: pl.DataFrame, place: int, goal: FrameGoal, centre: float | None) -> pl.DataFrame:
-    """Add up a goal by cluster: `x`, `y`, and `z`, what visitors had before over the mean of all."""
+def _sums_of_goal(arm: pl.DataFrame, place: int, goal: FrameGoal, centre: float | None) -> ClusterSums:
     y = pl.col(f"done_{place}" if goal.is_share else f"sum_{place}").cast(pl.Float64)
     x = pl.col(f"orders_{place}") if f"orders_{place}" in arm.columns else pl.lit(1.0)
     # A visitor of whom nothing is known from before counts as the mean, which adjusts nothing.
@@ -142,7 +114,19 @@ def _sums_by_cluster(arm: pl.DataFrame, place: int, goal: FrameGoal, centre: flo
     elif goal.may_be_unknown:
         arm = arm.filter(pl.col(f"sum_{place}").is_not_null())
     parts = arm.select("cluster", x.cast(pl.Float64).alias("x"), y.alias("y"), z.alias("z"))
-    return parts.group_by("cluster", maintain_order=True).sum()
+    products = parts.select(
+        *((pl.col(one) * pl.col(other)).sum().alias(one + other) for one, other in ("xx", "xy", "yy"))
+    )
+    sums = parts.group_by("cluster", maintain_order=True).agg(
+        pl.len().alias("n"), pl.col("x", "y", "z").sum()
+    )
+    return ClusterSums(
+        n=sums["n"].cast(pl.Float64).to_numpy(),
+        x=sums["x"].to_numpy(),
+        y=sums["y"].to_numpy(),
+        z=None if centre is None else sums["z"].to_numpy(),
+        **products.row(0, named=True),
+    )
 
 
 def _mean_before(arms: Sequence[pl.DataFrame], place: int) -> float | None:
@@ -153,7 +137,3 @@ def _mean_before(arms: Sequence[pl.DataFrame], place: int) -> float | None:
         return None
     mean = pl.concat([arm[f"before_{place}"].cast(pl.Float64) for arm in arms]).mean()
     return mean if isinstance(mean, float) else None
-
-
-def _pairs(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> PairedMoments:
-    return PairedMoments.stack([PairedMoments.of(x, y) for x, y in zip(first, second, strict=True)])[None]

@@ -7,10 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from engine.analysis.evidence.cluster_sums import values_of_clusters
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.totals import Totals
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames import clusters
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import funnels_of
@@ -68,9 +70,10 @@ def count(  # noqa: PLR0913  # rows and what they are of
     shares = Moments.of_shares(conversions, visitors if observed is None else observed)
     quantiles = _quantiles(arms, kinds)
     revenue = _all_revenue(arms, kinds)
+    sums = None if kept is None else clusters.sums_by_cluster(arms, goals)
     values = (
-        clusters.cluster_values(arms, goals)
-        if kept is not None
+        VisitorValues.concatenate([values_of_clusters(of_goal) for of_goal in sums])
+        if sums is not None
         else values_of(arms, goals, _plain(arms, kinds, revenue, shares, quantiles))
     )
     return Evidence(
@@ -92,8 +95,8 @@ def count(  # noqa: PLR0913  # rows and what they are of
         quantiles=quantiles,
         values=values,
         clusters=None
-        if cluster is None or kept is None or values is None
-        else clusters.clusters_of(everyone_so_far, cluster, values, kept.visitors_of_several),
+        if cluster is None or kept is None or sums is None
+        else clusters.clusters_of(everyone_so_far, cluster, kept, sums),
     )
 
 

@@ -68,6 +68,7 @@ VARIANT_RESULT = {
     "spending_part",
     "expected_loss",
     "sample_ratio_expected",
+    "units",
 }
 GOAL_SUMMARY = {
     "goal_id",
@@ -127,6 +128,7 @@ PLAN = {
     "open_visitors",
     "outcomes_since",
     "progress_percent",
+    *("units", "intra_class_correlation", "design_effect"),
     "is_reached",
     "reached_at",
     "running_days",

@@ -160,6 +160,11 @@ class Evidence:
                 "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
             )
 
+    @property
+    def noun(self) -> str:
+        """What a unit of assignment is called."""
+        return "visitor" if self.clusters is None else self.clusters.noun
+
     def known_outcomes(self, goal: int | None) -> int:
         """Count the visitors whose outcome of a goal is known, all variants together; all without a goal.
 

@@ -25,6 +25,7 @@ from engine.analysis.health.senders import (
     refunds_above_orders,
     visitors_by_address,
 )
+from engine.analysis.health.several_units import several_units
 from engine.analysis.health.several_variants import several_variants
 from engine.analysis.health.unweighted_arms import unweighted_arms
 from engine.analysis.health.weekdays import day_of_week_cover
@@ -39,6 +40,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     sample_ratio_by_segment,
     unweighted_arms,
     several_variants,
+    several_units,
     identity_conflicts,
     measured_visitors,
     alike_before,

@@ -22,7 +22,7 @@ _ALARM: Final = float(np.log(SAMPLE_RATIO_ALARM))
 _WARNING: Final = float(np.log(SAMPLE_RATIO_WARNING))
 
 _IN_CLUSTERS: Final = (
-    "Visitors of a cluster are measured alike, which a test of visitors one by one does not allow for."
+    "Visitors of a {} are measured alike, which a test of visitors one by one does not allow for."
 )
 
 
@@ -36,7 +36,7 @@ def measured_visitors(check_input: CheckInput) -> CheckResult:
     variant may well change. Comparisons with fewer than 25 expected visitors with, or without, are left out.
     """
     if check_input.plan.in_clusters:
-        return CheckResult("not_applicable", _IN_CLUSTERS, {})
+        return CheckResult("not_applicable", _IN_CLUSTERS.format(check_input.evidence.noun), {})
     measured, unknown = _Measured.of(check_input), _unknown(check_input)
     if not measured.is_tested.any():
         message = unknown or "Every visitor is measured, or too few are not for a test."

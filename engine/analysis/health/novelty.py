@@ -58,7 +58,8 @@ def _obstacle(check_input: CheckInput) -> str | None:
     """Say why days since exposure tell nothing of this experiment; None where they do."""
     plan = check_input.plan
     if plan.in_clusters:
-        return "Clusters are compared, and days since exposure are those of visitors."
+        units = f"{check_input.evidence.noun}s".capitalize()
+        return f"{units} are compared, and days since exposure are those of visitors."
     if plan.primary is None or plan.is_mean[plan.primary]:
         return "Only conversions of a primary goal are tested by days since exposure."
     if plan.is_bandit or check_input.evidence.epochs is not None:

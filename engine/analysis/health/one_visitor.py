@@ -80,7 +80,7 @@ def _unknown(check_input: CheckInput, names: list[str]) -> str:
     if check_input.evidence.epochs is not None:
         why = "weights changed, and the period of each visitor is not known"
     elif check_input.plan.in_clusters:
-        why = "clusters are compared, none of which may have half of the visitors"
+        why = f"{check_input.evidence.noun}s are compared, none of which may have half of the visitors"
     elif check_input.evidence.largest is None:
         why = "single visitors are not known of sums and of segments"
     else:

@@ -47,7 +47,7 @@ def _too_few(check_input: CheckInput) -> str:
     word = "conversions" if goal.unit == "share" else "visitors with a value"
     counted = f"{evidence.conversions[row].sum():,} {word} among {evidence.trials[row].sum():,} visitors"
     if check_input.plan.in_clusters:
-        counted += f" in {evidence.known_units[row].sum():,} clusters"
+        counted += f" in {evidence.known_units[row].sum():,} {evidence.noun}s"
     return (
         f"The test cannot detect any sensible change of {goal.name} yet: with {counted}, even a doubling"
         " would probably be missed."

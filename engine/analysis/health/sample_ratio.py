@@ -73,7 +73,7 @@ def _mismatch_message(check_input: CheckInput) -> str:
 
 def _units(check_input: CheckInput) -> str:
     """Name what is assigned."""
-    return "visitors" if check_input.evidence.clusters is None else "clusters"
+    return f"{check_input.evidence.noun}s"
 
 
 def _furthest_variant(check_input: CheckInput) -> str:

@@ -70,7 +70,7 @@ def why_no_lift(report: Report, goal: GoalReport) -> str | None:
     if report.estimand is not None:
         return "weights changed, and the lift is an average over their epochs, not of days"
     if report.clustered_by is not None:
-        return "variants are compared by cluster, of all days together"
+        return f"variants are compared by {report.clustered_by}, of all days together"
     experiment = report.experiment
     if experiment.analysis_method == "bayesian" and experiment.statistics.prior != "flat":
         return "the lift under a prior is computed for all days together only"

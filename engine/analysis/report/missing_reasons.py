@@ -42,9 +42,6 @@ _OF_MEASURES: Mapping[str, _Words] = {
 }
 
 
-_OF_CLUSTERS = _Words("clusters with a value other than 0", "total", "mean")
-
-
 @dataclass(frozen=True, slots=True)
 class _Comparison:
     """A comparison of one variant with the control on one goal.
@@ -72,7 +69,7 @@ class _Comparison:
     def words(self) -> "_Words":
         """The words for the goal's metric."""
         if self.data.plan.in_clusters:
-            return _OF_CLUSTERS
+            return _Words(f"{self.data.evidence.noun}s with a value other than 0", "total", "mean")
         goal = self.data.experiment.goals[self.goal]
         return _OF_MEASURES.get(goal.measure.word, _WORDS[goal.unit])
 
@@ -127,7 +124,9 @@ def _too_few_visitors(cell: _Comparison) -> str | None:
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
         if cell.data.plan.in_clusters and count < MIN_CLUSTERS:
-            return f"{cell.name(column)} has {count} of the {MIN_CLUSTERS} clusters required"
+            return (
+                f"{cell.name(column)} has {count} of the {MIN_CLUSTERS} {cell.data.evidence.noun}s required"
+            )
         if count < MIN_VISITORS and not cell.data.plan.in_clusters:
             known = "visitors" if count == cell.data.evidence.visitors[column] else "known outcomes"
             return f"{cell.name(column)} has {count} of the {MIN_VISITORS} {known} required"
@@ -175,10 +174,9 @@ def _one_visitor(cell: _Comparison) -> str | None:
     goal = cell.data.experiment.goals[cell.goal]
     is_ratio = "denominator" in goal.measure.columns or goal.measure.is_per_order
     what = denominator_name(goal.config) if is_ratio else "visitors"
-    one = "cluster" if cell.data.plan.in_clusters else "visitor"
     return (
-        f"one {one} of {cell.name(column)} {has} {share(shares[column])} of its {what}, and a comparison"
-        f" allows {share(allowed)}"
+        f"one {cell.data.evidence.noun} of {cell.name(column)} {has} {share(shares[column])} of its {what},"
+        f" and a comparison allows {share(allowed)}"
     )
 
 
@@ -210,7 +208,7 @@ def _no_variation(cell: _Comparison) -> str | None:
             f"the values are too large for their differences to be told: {means[0]} and {means[1]} on"
             " average; subtract the same amount from all of them"
         )
-    units = "clusters" if cell.data.plan.in_clusters else "visitors"
+    units = f"{cell.data.evidence.noun}s"
     return f"no value varies: all {units} have {means[0]} and {means[1]}, so no test is possible"
 
 

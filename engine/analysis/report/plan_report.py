@@ -17,6 +17,8 @@ def report_plan(data: AnalysisData) -> PlanReport:
         collected_visitors=int(data.evidence.visitors.sum()),
         observed_visitors=sample.collected if sample.counts_outcomes and not data.plan.in_clusters else None,
         clusters=sample.collected if data.plan.in_clusters else None,
+        noun=data.evidence.noun,
+        **_alike(data),
         open_visitors=data.evidence.open_visitors(data.plan.known_after),
         outcomes_since=sample.outcomes_since if sample.counts_outcomes else None,
         progress=sample.progress,
@@ -33,3 +35,19 @@ def report_plan(data: AnalysisData) -> PlanReport:
         },
         detectable_harm={goal.id: loss for goal, loss in harm if np.isfinite(loss)},
     )
+
+
+def _alike(data: AnalysisData) -> dict[str, float]:
+    """Report how alike visitors of one cluster are on the primary goal, where that is known."""
+    clusters, row = data.evidence.clusters, data.plan.primary
+    if clusters is None or row is None:
+        return {}
+    measured = {
+        "design_effect": clusters.design_effect,
+        "intra_class_correlation": clusters.correlation,
+    }
+    return {
+        name: float(found[row])
+        for name, found in measured.items()
+        if found is not None and np.isfinite(found[row])
+    }

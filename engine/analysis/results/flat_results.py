@@ -187,7 +187,17 @@ _VARIANT: Final = View(
             view=_REVENUE_PART,
         ),
         Place("revenue_difference_cents", "details.revenue.absolute_difference", NOT_ANSWERED),
-        *(Place(name, name, NOT_ANSWERED) for name in ("clusters", "reason")),
+        Place(
+            "clusters",
+            "clusters",
+            AnswerField(
+                None,
+                "Units with a known outcome, such as accounts, where the experiment's `unit` is not the "
+                "visitor: comparisons are of these. Null elsewhere.",
+                "units",
+            ),
+        ),
+        Place("reason", "reason", NOT_ANSWERED),
     ),
 )
 # By the record that is shown in this form.

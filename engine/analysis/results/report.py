@@ -114,7 +114,9 @@ class PlanReport:
     ]
     required_visitors: Annotated[
         int | None,
-        described("Known outcomes to judge by, all variants together; null where no number is enough."),
+        described(
+            "Known outcomes, or units, to judge by, all variants together; null where no number is enough."
+        ),
     ]
     # At so many visitors the intervals that are valid at every look are tightest.
     tuned_to: Annotated[float, NOT_ANSWERED]
@@ -137,7 +139,27 @@ class PlanReport:
         float | None,
         AnswerField("percent", "Percent of the required visitors, at most 100.", "progress_percent"),
     ]
-    clusters: Annotated[int | None, NOT_ANSWERED] = None
+    clusters: Annotated[
+        int | None,
+        AnswerField(
+            None,
+            "Units with a known outcome, such as accounts, which the plan counts where the experiment's "
+            "`unit` is not the visitor; else null.",
+            "units",
+        ),
+    ] = None
+    intra_class_correlation: Annotated[
+        float | None,
+        described(
+            "Measured correlation of the primary goal within units, at least 0; null where visitors are "
+            "compared, or each unit is one."
+        ),
+    ] = None
+    design_effect: Annotated[
+        float | None,
+        described("Measured: so many times the variance is that of visitors one by one; null likewise."),
+    ] = None
+    noun: Annotated[str, NOT_ANSWERED] = "visitor"
     is_reached: bool
     reached_at: Annotated[
         datetime | None,
@@ -192,7 +214,7 @@ class PlanReport:
     def unit(self) -> str:
         """What the plan counts, in words."""
         if self.clusters is not None:
-            return "clusters"
+            return f"{self.noun}s"
         return "visitors" if self.observed_visitors is None else "known outcomes"
 
 

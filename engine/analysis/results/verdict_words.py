@@ -92,6 +92,7 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
             "Variants without traffic", "No variant with weight zero has visitors."
         ),
         "several_variants": CheckWords("Several variants seen", "Each visitor saw one variant."),
+        "several_units": CheckWords("Several units", "Each visitor belongs to one unit, such as an account."),
         "identity_conflicts": CheckWords(
             "Conflicts between devices", "The devices of a user saw the same variant."
         ),

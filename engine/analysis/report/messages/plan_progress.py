@@ -45,16 +45,14 @@ def _of_required(context: DecisionContext) -> str:
 
 def counted(context: DecisionContext) -> str:
     """Name what the plan counts."""
-    if context.data.plan.in_clusters:
-        return "clusters"
-    return "known outcomes" if context.sample.counts_outcomes else "visitors"
+    is_known = context.sample.counts_outcomes and not context.data.plan.in_clusters
+    return "known outcomes" if is_known else f"{context.data.evidence.noun}s"
 
 
 def are_in(context: DecisionContext) -> str:
     """Say that what the plan counts is there."""
-    if context.data.plan.in_clusters:
-        return "clusters are in"
-    return "outcomes are known" if context.sample.counts_outcomes else "visitors are in"
+    is_known = context.sample.counts_outcomes and not context.data.plan.in_clusters
+    return "outcomes are known" if is_known else f"{context.data.evidence.noun}s are in"
 
 
 def first_outcomes(context: DecisionContext, goal: Goal) -> str:
@@ -113,7 +111,7 @@ def _open(context: DecisionContext) -> str:
     sample = context.sample
     if not sample.known_after or sample.visitors == sample.collected:
         return ""
-    more = "clusters" if context.data.plan.in_clusters else "visitors"
+    more = f"{context.data.evidence.noun}s"
     return f" The outcomes of {sample.visitors - sample.collected:,} more {more} are still to come."
 
 

@@ -114,7 +114,7 @@ def _clusters(context: DecisionContext, variant: VariantResult) -> str:
     clusters, control = context.data.evidence.clusters, context.control
     if clusters is None or control is None:
         raise ValueError("a comparison by cluster needs clusters, and a control")
-    return f"compared by {clusters.by}: {variant.clusters:,} clusters against {control.clusters:,}"
+    return f"compared by {clusters.by}: {variant.clusters:,} {clusters.noun}s against {control.clusters:,}"
 
 
 def _cap(context: DecisionContext, capped: Capped) -> str:
