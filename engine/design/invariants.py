@@ -5,6 +5,7 @@ from typing import Any
 
 from engine.design.analysis_settings import statistics_fit
 from engine.design.goals import MARGIN_KEYS
+from engine.design.unit_limits import unit_fits
 from engine.errors import Problem
 from engine.validation.patterns import url_pattern_problem
 from engine.validation.records import (
@@ -161,4 +162,5 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _redirects_to_addresses,
     statistics_fit,
     _margins_can_be_shown,
+    unit_fits,
 )

@@ -72,6 +72,11 @@ def unit_name(unit: Unit) -> str:
     return unit.attribute if isinstance(unit, AttributeUnit) else unit
 
 
+def unit_noun(unit: Unit) -> str:
+    """Return what one is called in sentences: a key such as `account_id` has no plural."""
+    return "unit" if isinstance(unit, AttributeUnit) else unit
+
+
 def unit_id(unit: Unit, *, visitor_id: str, user_id: str | None, attributes: Mapping[str, Any]) -> str | None:
     """Return the id that assignment hashes; None where a visitor has none.
 

@@ -1,6 +1,6 @@
 """Service record: facts of an experiment in a service that its rows do not contain."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from engine.analysis.evidence.evidence import Evidence
@@ -10,11 +10,27 @@ from engine.vocabulary import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnitsRecord:
+    """Units, such as accounts, that the service compares, and what it set aside, as in `ClusterEvidence`.
+
+    `of_several_variants` is the number of units seen in several variants.
+    """
+
+    by: str
+    noun: str
+    of_several_variants: int
+    visitors_of_several: int
+    in_several: int
+    in_none: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceRecord:
     """Facts of an experiment that a service ran; it is judged as at `now`.
 
     Running days are those from `started_at` to `completed_at` or `now`, without `pauses`.
-    `several_variants`, `identity_conflicts` and `bots` are the visitors excluded, who have no row.
+    `several_variants`, `identity_conflicts` and `bots` are the visitors excluded, who have no row. `units`
+    are those that are compared; None where visitors are.
     """
 
     now: datetime
@@ -25,6 +41,7 @@ class ServiceRecord:
     several_variants: int = 0
     identity_conflicts: int = 0
     bots: int = 0
+    units: UnitsRecord | None = None
 
     def complete_experiment(self, experiment: Experiment) -> Experiment:
         """Set the status and the times of an experiment built from rows."""
@@ -40,10 +57,17 @@ class ServiceRecord:
 
     def complete_evidence(self, evidence: Evidence) -> Evidence:
         """Add the visitors excluded and the time up to which events are counted."""
-        return replace(
+        found = replace(
             evidence,
             as_of=self.now,
             several_variants=self.several_variants,
             identity_conflicts=self.identity_conflicts,
             bots=self.bots,
+        )
+        if self.units is None or found.clusters is None:
+            return found
+        units = asdict(self.units)
+        several = units.pop("of_several_variants")
+        return replace(
+            found, several_variants=several, identity_conflicts=0, clusters=replace(found.clusters, **units)
         )

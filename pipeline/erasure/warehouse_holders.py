@@ -136,7 +136,7 @@ WAREHOUSE: Final = (
         where="visitors_*",
         texts={
             **columns(
-                key="visitor_key",
+                key="visitor_key unit_key",
                 address="address_key",
                 nothing="variant first_exposed_at first_day exposure_sender money_senders g[0-9]*_*",
             ),

@@ -15,6 +15,7 @@ from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
+from engine.design.units import is_clustered, unit_name
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.results.covariates import with_indexes
 from pipeline.results.epochs import epochs_from
@@ -25,10 +26,11 @@ from pipeline.results.largest_visitors import with_extremes
 from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
+from pipeline.results.unit_evidence import with_units
 from pipeline.results.visitor_values import covariates_of, values_of
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.goals.summed_goals import goals_needing_values, goals_with_values, ratio_goals
-from pipeline.rollup.segment_values import dimensions_left_out
+from pipeline.rollup.segment_values import dimensions_left_out, stored_values
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.epoch_sums import read_epochs
@@ -64,8 +66,9 @@ class Observation:
                 known=self._align(up_to(counted, last)),
             )
         epochs = self._epochs(segment, last)
-        # Epochs are analyzed separately, and only counts and revenue are known of each.
-        values = evidence.values if epochs else self._values(evidence, segment, last)
+        # Epochs are analyzed separately, and only counts and revenue are known of each; units have their own.
+        is_plain = bool(epochs) or self._has_units
+        values = evidence.values if is_plain else self._values(evidence, segment, last)
         read = replace(
             evidence,
             epochs=epochs,
@@ -82,10 +85,15 @@ class Observation:
             values=values,
             covariates={} if values is None else covariates_of(self.experiment, values),
         )
-        return self._with_extremes(read, segment, last)
+        found = self._with_extremes(read, segment, last)
+        if not self._has_units:
+            return found
+        return with_units(self.cursor, self.experiment, self.published, found, cells, segment, last)
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
+        if self._has_units:
+            return self._no_segments()
         cells = aggregates.read_totals(self.cursor, self.experiment.id)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
         known = aggregates.read_totals(self.cursor, self.experiment.id, last) if last else None
@@ -99,6 +107,24 @@ class Observation:
             as_of=self.as_of,
         )
 
+    @property
+    def _has_units(self) -> bool:
+        return is_clustered(self.experiment.unit)
+
+    def _no_segments(self) -> SegmentEvidence:
+        """Say of each dimension why its segments are not compared with all others at once."""
+        unit = unit_name(self.experiment.unit)
+        reason = f"variants are compared by {unit}, not by visitor: filter results by one segment instead"
+        names = sorted(
+            {*self.published.dimensions} & {*stored_values(self.cursor, self.experiment).dimensions()}
+        )
+        return segment_evidence_of(
+            self.experiment,
+            aggregates.no_totals(),
+            left_out=dict.fromkeys(names, reason),
+            as_of=self.as_of,
+        )
+
     def _align(self, cells: pl.DataFrame) -> pl.DataFrame:
         return align_to(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
 
@@ -106,7 +132,8 @@ class Observation:
         """Read the sums of a segment from the aggregates, or from visitor rows if it is not in them."""
         everyone = aggregates.EVERYONE
         (dimension, value), *others = segment.items() or [(everyone, everyone)]
-        if not others and (dimension == everyone or dimension in self.published.dimensions):
+        is_summed = dimension == everyone or dimension in self.published.dimensions
+        if is_summed and not others and not self._has_units:
             return aggregates.read_value(self.cursor, self.experiment.id, dimension, value)
         return read_segment(self.cursor, self.experiment.id, len(self.published.goals), segment)
 

@@ -17,6 +17,7 @@ from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN
 from engine.design.project import Project
 from engine.design.running_time import running_days
+from engine.design.units import is_clustered
 from engine.local_days import epoch_microseconds, local_day
 from pipeline.results.evidence import days_of, evidence_of
 from pipeline.results.filters import (
@@ -42,6 +43,7 @@ from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals, read_totals
+from pipeline.store.warehouse.visitors import has_units
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 
@@ -235,7 +237,8 @@ class Results:
         is_fresh = self.bring_up_to_date(experiment, project)
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find(cursor, experiment.id)
-            if published is None:
+            # What was counted for another unit tells nothing of this one.
+            if published is None or has_units(cursor, experiment.id) != is_clustered(experiment.unit):
                 yield None
             else:
                 as_of = now if is_fresh else published_at(published)

@@ -16,7 +16,8 @@ from pipeline.rollup.counting_rules import (
     CountingRules,
 )
 from pipeline.rollup.goals.visitor_events import SUMMED_COLUMNS, VISITOR, events_of_exposed, keys_of
-from pipeline.store.warehouse.visitors import column_of
+from pipeline.rollup.visitor_units import UNITS_OF_EXPOSURES
+from pipeline.store.warehouse.visitors import UNIT_KEY, column_of
 
 _ROW_BITS = 40
 _TIMES = ("at", "day")
@@ -51,10 +52,12 @@ def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame
     First is the earliest exposure; of simultaneous ones, the first received. `variant` is SEVERAL_VARIANTS
     for a visitor with exposures to more than one, FLAGGED_AS_BOT for one with flagged exposures only, and
     IDENTITY_CONFLICT for one with several variants, but one only on each of its devices (`device_key`, where
-    visitors are joined). Rows are in order of experiments.
+    visitors are joined). Rows are in order of experiments. With a `unit_key` of exposures they have
+    UNITS_OF_EXPOSURES.
     """
     in_order = exposures if exposures["seq"].is_sorted() else exposures.sort("seq")
     numbered = in_order.with_row_index("row")
+    has_units = UNIT_KEY in exposures.columns
     # Equal times keep the order of arrival, and a flagged exposure comes after all others.
     order = pl.col("is_bot").cast(pl.Int128) * 2**62 + pl.col("occurred_at")
     unflagged = pl.when(~pl.col("is_bot"))
@@ -65,6 +68,7 @@ def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame
             (order * 2**_ROW_BITS + pl.col("row")).alias("order"),
             unflagged.then("variant").alias("variant"),
             unflagged.then("occurred_at").alias("exposed_at"),
+            *([unflagged.then(UNIT_KEY).alias(UNIT_KEY)] if has_units else []),
         )
         .group_by(VISITOR)
         .agg(
@@ -72,15 +76,17 @@ def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame
             pl.col("variant").min().alias("lowest"),
             pl.col("variant").max().alias("highest"),
             pl.col("exposed_at").max().alias("last_exposed_at"),
+            *(UNITS_OF_EXPOSURES if has_units else ()),
         )
         .sort("experiment")
         .collect(engine="streaming")
     )
-    rows = numbered.drop("variant", "is_bot", "row", "device_key", strict=False)[firsts["row"]]
+    rows = numbered.drop("variant", "is_bot", "row", "device_key", UNIT_KEY, strict=False)[firsts["row"]]
     days = local_days(rows["occurred_at"].to_numpy(), timezone)
     return rows.rename({"occurred_at": "first_exposed_at"}).with_columns(
         _mark_conflicts(firsts.with_columns(_variant_of()), exposures)["variant"],
         firsts["last_exposed_at"],
+        *firsts.select(pl.col("^.*_unit$")),
         pl.Series("first_day", days),
     )
 

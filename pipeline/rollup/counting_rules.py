@@ -14,6 +14,7 @@ from engine.design.exchange_rates import minor_unit_factors
 from engine.design.experiment import Experiment, Goal
 from engine.design.goals import counts_money
 from engine.design.project import Project
+from engine.design.units import is_clustered, unit_attribute, unit_name
 from engine.local_days import epoch_microseconds
 from engine.measures.sums import VALUE_UNIT
 from pipeline.rollup.goals.counted_goals import counted_goals
@@ -23,11 +24,13 @@ from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, json_poin
 # Part of every fingerprint: raise it when the same events would count differently from now on.
 RULES_VERSION: Final = 5
 # Stored instead of a variant's number for visitors counted in no variant. Visitor ids joined by a user id may
-# each have seen one variant, and the user several.
+# each have seen one variant, and the user several. Where units are compared, a visitor belongs to one.
+WITHOUT_UNIT: Final = 251
+SEVERAL_UNITS: Final = 252
 IDENTITY_CONFLICT: Final = 253
 FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
-LEFT_OUT: Final = (IDENTITY_CONFLICT, FLAGGED_AS_BOT, SEVERAL_VARIANTS)
+LEFT_OUT: Final = (WITHOUT_UNIT, SEVERAL_UNITS, IDENTITY_CONFLICT, FLAGGED_AS_BOT, SEVERAL_VARIANTS)
 FOREVER: Final = 2**62
 # The `value_param` that names the event's own value.
 OWN_VALUE: Final = "value"
@@ -117,6 +120,8 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
     # Results of earlier versions lack the steps of funnels; others need no recount.
     if any("steps" in goal.measure.columns for goal in experiment.goals):
         inputs["columns"] = extra_columns(experiment)
+    if is_clustered(experiment.unit):
+        inputs["unit"] = [unit_name(experiment.unit), unit_attribute(experiment.unit) is None]
     return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()
 
 

@@ -27,9 +27,9 @@ def complete_segments(
     """Complete the segments of first exposures, which have the `header_fields` of the exposure.
 
     Attributes and the address that `init` got before (`visits`) belong to the exposure unless it says
-    otherwise; what headers tell counts where neither says anything. A visitor is identified by the exposure,
-    or by an event with a user id before it. `visitor_type` follows from the first of the `sights` where
-    nothing states it.
+    otherwise, and so does the user id in a `user_key`; what headers tell counts where neither says anything.
+    A visitor is identified by the exposure, or by an event with a user id before it. `visitor_type` follows
+    from the first of the `sights` where nothing states it.
     """
     if visits is not None and visits.height:
         exposed = _with_visits(exposed, visits)
@@ -60,8 +60,9 @@ def _with_visits(exposed: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
         if name in names and name != CUSTOM
     ]
     identity = _identified_where(pl.col("visit_is_identified"), kind)
+    users = [pl.coalesce("user_key", "visit_user_key")] if "user_key" in exposed.columns else []
     custom = _merged(joined[f"visit_{CUSTOM}"], joined[CUSTOM].cast(pl.String)).cast(kind)
-    return joined.with_columns(*values, identity, custom.alias(CUSTOM)).select(exposed.columns)
+    return joined.with_columns(*values, *users, identity, custom.alias(CUSTOM)).select(exposed.columns)
 
 
 def _with_sights(exposed: pl.DataFrame, sights: pl.DataFrame) -> pl.DataFrame:

@@ -30,6 +30,7 @@ from pipeline.rollup.goals.repeated_orders import find_repeated_orders
 from pipeline.rollup.goals.visitor_events import VISITOR
 from pipeline.rollup.partitions import Partitions
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
+from pipeline.rollup.visitor_units import with_unit_keys, with_units
 from pipeline.store.warehouse.event_reader import Bucket, EventReader, buckets
 from pipeline.store.warehouse.goal_events import GoalEvents
 from pipeline.store.warehouse.visitor_history import collect_visits, read_sights, read_visits
@@ -120,12 +121,14 @@ class ProjectRead:
     def _read_exposures(self) -> tuple[Partitions, bool]:
         """Read the exposures, and tell whether the type of some visitor has to be derived."""
         variants = variant_rows(self._experiments)
-        exposures, is_type_missing = self._partitions(), False
+        found, is_type_missing = self._partitions(), False
+        with_users = any(one.unit == "user" for one in self._experiments)
         for chunk in self._chunks:
-            rows = as_categories(self._reader.exposures(variants, chunk), self._kind)
+            exposures = self._reader.exposures(variants, chunk, with_users=with_users)
+            rows = with_unit_keys(as_categories(exposures, self._kind), self._experiments)
             is_type_missing = is_type_missing or bool(rows.select(lacks_type().any()).item())
-            exposures.add(rows)
-        return exposures, is_type_missing
+            found.add(rows)
+        return found, is_type_missing
 
     def _read_sights(self, *, of_users_only: bool) -> Partitions | None:
         if of_users_only and not self._reader.has_identities:
@@ -141,7 +144,8 @@ class ProjectRead:
         if self._has_visits:
             visits = read_visits(self._reader, firsts.select(*VISITOR, "seq"), bucket)
         sights = None if self._sights is None else self._sights.take(number)
-        exposed = with_day_of_week(complete_segments(firsts, visits, sights))
+        completed = complete_segments(firsts, visits, sights)
+        exposed = with_day_of_week(with_units(completed, self._experiments))
         repeated = self._repeated_orders.take(number)
         outcomes = sum_outcomes(self._hits.take(number), exposed, self._goals, repeated, self._rules)
         goals = max(len(experiment.goals) for experiment in self._experiments)

@@ -7,6 +7,7 @@ import polars as pl
 
 from engine.analysis.comparison.plan import primary_row
 from engine.design.experiment import Experiment
+from engine.design.units import is_clustered
 from pipeline.rollup.aggregates import add_up, sum_since_exposure, sum_visitors
 from pipeline.rollup.changed_rows import VisitorRows, changed_rows, concat_rows
 from pipeline.rollup.counting_rules import extra_columns
@@ -42,7 +43,13 @@ class ResultTables:
     def recount(self, buckets: Iterable[CountedVisitors]) -> None:
         """Write the visitors in `buckets`, which have all of each experiment, and their sums."""
         for one in self._experiments:
-            visitors.recreate(self._cursor, one.id, goals=len(one.goals), extra_columns=extra_columns(one))
+            visitors.recreate(
+                self._cursor,
+                one.id,
+                goals=len(one.goals),
+                extra_columns=extra_columns(one),
+                has_units=is_clustered(one.unit),
+            )
         cells = add_up([])
         for bucket in buckets:
             counted = self._encode(bucket)
@@ -164,8 +171,10 @@ def _columns_of(experiment: Experiment, columns: Iterable[str]) -> list[str]:
     goals = range(len(experiment.goals))
     own = {f"g{goal}_{name}" for goal in goals for name in ("at", "day", "cents")}
     own |= {*extra_columns(experiment)}
-    return [name for name in columns if name in own or not _is_of_goal(name)]
+    own |= {visitors.UNIT_KEY} if is_clustered(experiment.unit) else set()
+    return [name for name in columns if name in own or not _is_of_some(name)]
 
 
-def _is_of_goal(column: str) -> bool:
-    return column[0] == "g" and column[1].isdigit()
+def _is_of_some(column: str) -> bool:
+    """Tell whether only some experiments have a column."""
+    return column == visitors.UNIT_KEY or (column[0] == "g" and column[1].isdigit())

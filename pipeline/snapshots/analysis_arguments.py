@@ -13,6 +13,8 @@ from pipeline.snapshots.manifest import Manifest, SnapshotExperiment, SnapshotVa
 
 ORDERS: Final = "orders"
 """The end of the name of a column with the number of a visitor's orders."""
+UNIT: Final = "unit"
+"""The column of the unit that a visitor belongs to, where these are compared."""
 BEFORE: Final = "before"
 """The end of the name of a column with a goal's value before the first exposure."""
 
@@ -48,6 +50,7 @@ def analysis_arguments(
         "statistics": _without_pre_period(entry.statistics),
         "analysis_method": entry.analysis_method,
         "confidence_level": entry.confidence_level,
+        **({} if entry.units is None else {"cluster": UNIT}),
         **_course(entry, manifest, columns, exposed),
     }
 
@@ -72,6 +75,7 @@ def _course(
             several_variants=entry.several_variants,
             identity_conflicts=entry.identity_conflicts,
             bots=entry.bots,
+            units=entry.units,
         ),
     }
 

@@ -1,7 +1,7 @@
 """Snapshot files of one experiment, and its entry in the manifest."""
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,8 +11,16 @@ import msgspec
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.units import is_clustered, unit_name, unit_noun
+from engine.frames.service_record import UnitsRecord
 from engine.local_days import from_epoch_microseconds
-from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
+from pipeline.rollup.counting_rules import (
+    FLAGGED_AS_BOT,
+    IDENTITY_CONFLICT,
+    SEVERAL_UNITS,
+    SEVERAL_VARIANTS,
+    WITHOUT_UNIT,
+)
 from pipeline.rollup.export_selection import exported_visitors
 from pipeline.rollup.goals.counted_goals import step_names
 from pipeline.rollup.goals.summed_goals import adjusted_goals, attributes_of
@@ -28,6 +36,7 @@ from pipeline.store.warehouse import parquet
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.erasure.segment_texts import digest_texts
 from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.unit_sums import count_mixed_units
 from pipeline.store.warehouse.visitor_export import write_visitors
 from pipeline.store.warehouse.visitors import column_of, read_columns
 
@@ -38,6 +47,8 @@ _SET_ASIDE: Final = {
     IDENTITY_CONFLICT: "identity_conflict",
     FLAGGED_AS_BOT: "flagged_as_bot",
     SEVERAL_VARIANTS: "several_variants",
+    SEVERAL_UNITS: "several_units",
+    WITHOUT_UNIT: "without_unit",
 }
 
 # Writes a file and returns its number of rows.
@@ -99,7 +110,23 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         bots=counts.get(FLAGGED_AS_BOT, 0),
         pauses=experiment.pauses,
         looks=looks,
+        units=_units(cursor, experiment, counts),
         **files,
+    )
+
+
+def _units(cursor: Cursor, experiment: Experiment, counts: Mapping[int, int]) -> UnitsRecord | None:
+    """Describe the units that are compared; None where visitors are."""
+    if not is_clustered(experiment.unit):
+        return None
+    mixed = count_mixed_units(cursor, experiment.id, {})
+    return UnitsRecord(
+        by=unit_name(experiment.unit),
+        noun=unit_noun(experiment.unit),
+        of_several_variants=mixed.units,
+        visitors_of_several=mixed.visitors,
+        in_several=counts.get(SEVERAL_UNITS, 0),
+        in_none=counts.get(WITHOUT_UNIT, 0),
     )
 
 

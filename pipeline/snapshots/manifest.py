@@ -11,6 +11,7 @@ from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.analysis_settings import Statistics
 from engine.design.pauses import Pause
 from engine.design.weight_epochs import WeightEpoch
+from engine.frames.service_record import UnitsRecord
 from engine.measures.measure_table import CONFIG_MEASURES
 from engine.typed_records import record_from_json
 from engine.vocabulary import Status
@@ -100,7 +101,8 @@ class SnapshotExperiment:
     visitor ids of different variants, `bots` were flagged; none of these has a row.
     Variants and goals are those the experiment was counted by. `weight_epochs` is empty until weights
     change. `looks` are the recorded ones that judge the experiment: the one at the plan and the last of the
-    others, in order; None in snapshots from before they contained looks and pauses.
+    others, in order; None in snapshots from before they contained looks and pauses. `units` are compared
+    where it is not None, by the column `unit` of visitors.
     """
 
     id: str
@@ -122,6 +124,7 @@ class SnapshotExperiment:
     bots: int
     pauses: tuple[Pause, ...] = ()
     looks: tuple[RecordedLook, ...] | None = None
+    units: UnitsRecord | None = None
     visitors: DataFile
     orders: DataFile
     aggregates: DataFile

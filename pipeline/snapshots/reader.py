@@ -15,7 +15,7 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Converted, Count, Funnel, Ratio, Retained, Revenue, Value
 from engine.measures.measure_table import CONFIG_MEASURES
 from engine.vocabulary import Summed
-from pipeline.snapshots.analysis_arguments import BEFORE, ORDERS, analysis_arguments
+from pipeline.snapshots.analysis_arguments import BEFORE, ORDERS, UNIT, analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
     MANIFEST,
@@ -131,7 +131,7 @@ class Snapshot:
         it adjusts are `custom:<key>`.
         `<name>: revenue` and `<name>: converted` are those of the others, `<name>: at` the time of the first
         conversion.
-        `goal_columns` lists the names.
+        `goal_columns` lists the names. Where units are compared, `unit` is the visitor's.
         """
         entry = self.experiment(experiment)
         names = _goal_names(entry.goals)
@@ -245,7 +245,7 @@ def _step_columns(goal: SnapshotGoal, name: str) -> list[str]:
 
 def _goal_names(goals: Iterable[SnapshotGoal]) -> dict[str, str]:
     """Name the columns of each goal, by its id: the goal's name, with the id where that is taken."""
-    taken = {*_VISITOR_COLUMNS, *DIMENSIONS, "custom_dimensions"}
+    taken = {*_VISITOR_COLUMNS, *DIMENSIONS, "custom_dimensions", UNIT}
     names = {}
     for goal in goals:
         further = (f"{goal.name} ({goal.id}{mark})" for mark in chain([""], count(2)))

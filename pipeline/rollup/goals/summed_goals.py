@@ -33,6 +33,11 @@ def goals_with_values(experiment: Experiment, counted: Sequence[str]) -> list[Su
     ]
 
 
+def all_goals(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
+    """List every goal, by position among those counted."""
+    return [_summed(goal, counted) for goal in experiment.goals if goal.id in counted]
+
+
 def goals_with_past(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
     """List the goals that CUPED adjusts by their own values before, by position among those counted."""
     if PRE_PERIOD not in experiment.statistics.covariates:

@@ -197,10 +197,11 @@ class EventReader:
             return pl.DataFrame(schema={"seq": pl.Int64})
         return fetch_frame(self.cursor, "SELECT DISTINCT seq FROM repeats")
 
-    def exposures(self, variants: pl.DataFrame, chunk: Chunk) -> pl.DataFrame:
+    def exposures(self, variants: pl.DataFrame, chunk: Chunk, *, with_users: bool = False) -> pl.DataFrame:
         """Read the exposures in `chunk` to `variants` (see `variant_rows`), with their segments.
 
-        Where visitors are joined, `device_key` is the key of the visitor id of each exposure.
+        Where visitors are joined, `device_key` is the key of the visitor id of each exposure. `with_users`
+        adds the `user_key`, null without a user id.
         """
         columns = [*SEGMENT_COLUMNS, *(["device_key"] if self._persons().exist else [])]
         with registered(self.cursor, "arms", variants):
@@ -211,6 +212,7 @@ class EventReader:
                   {"e.is_bot" if self.skip_bots else "false"} AS is_bot,
                   {SENDER_BIT} AS exposure_sender, e.address_key, e.header_fields,
                   {", ".join(f"{normalized(name, f'e.{name}')} AS {name}" for name in columns)}
+                  {", e.user_key" if with_users else ""}
                 FROM {self.of_type("exposure", chunk)} e JOIN arms a USING (experiment_id, variant_id)
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until AND e.not_counted IS NULL
                 """,

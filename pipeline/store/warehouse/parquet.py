@@ -11,7 +11,7 @@ from pipeline.store.warehouse.aggregates import EVERYONE, SUMS, sums
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitor_export import TO_PARQUET
-from pipeline.store.warehouse.visitors import result_table
+from pipeline.store.warehouse.visitors import has_units, result_table, segment_condition
 
 # Files of events split at multiples of this many sequence numbers, which all projects share.
 _BLOCK: Final = 65_536
@@ -112,7 +112,15 @@ def write_aggregates(
 
 
 def visitors_of_variants(cursor: Cursor, experiment_id: str) -> dict[int, int]:
-    """Count visitors by the variant's number, or by the mark of those counted in no variant."""
+    """Count visitors by the variant's number, or by the mark of those counted in no variant.
+
+    Where units are compared, without the visitors of units of several variants.
+    """
+    if has_units(cursor, experiment_id):
+        condition = segment_condition(cursor, experiment_id, {})
+        table = result_table("visitors", experiment_id)
+        query = f"SELECT variant, count(*) FROM {table} WHERE {condition} GROUP BY variant"
+        return dict(cursor.execute(query).fetchall())
     return dict(
         cursor.execute(
             f"""

@@ -10,10 +10,12 @@ import polars as pl
 from engine.measures.sums import AMOUNT, DENOMINATOR
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
+from pipeline.store.warehouse.erasure.segment_texts import ERASED
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, json_pointer
 from pipeline.store.warehouse.value_sums import SummedGoal, caps_of, counted_goals, value_before
 from pipeline.store.warehouse.visitors import (
+    UNIT_KEY,
     column_of,
     count_goals,
     read_columns,
@@ -50,6 +52,9 @@ _VISITOR_COLUMNS: Final = {
     "first_exposed_at": "BIGINT",
     **dict.fromkeys((*DIMENSIONS, CUSTOM), "UINTEGER"),
 }
+# The column of the unit's id, and the `unit` that is the user.
+UNIT: Final = "unit"
+USER: Final = "user"
 _VALUE_COLUMNS: Final = {"dimension": "VARCHAR", "code": "UINTEGER", "value": "VARCHAR"}
 
 
@@ -64,7 +69,8 @@ class VisitorExport:
     exposed whose outcome is known, by the id of retained goals. `funnels` are the ids of goals with steps,
     and `per_order` those of revenue goals measured per order. `with_past` are goals, by their position among
     `goal_ids`, with their values in the pre-period, capped like the goal's values. `custom_keys` are those of
-    custom dimensions with columns of their own.
+    custom dimensions with columns of their own. `unit` is what visitors belong to where units are compared:
+    `user`, or the key of the attribute with its id as a JSON pointer; None elsewhere.
     """
 
     project_id: str
@@ -81,6 +87,7 @@ class VisitorExport:
     with_past: Sequence[SummedGoal] = ()
     custom_keys: Sequence[str] = ()
     with_keys: bool = False
+    unit: str | None = None
 
 
 def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path) -> int:
@@ -99,10 +106,12 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
             FROM {_visitors(export)} v JOIN arms a ON a.variant = v.variant
             LEFT JOIN ({_visitor_ids(cursor, export)}) i ON i.visitor_key = v.visitor_key
             {" ".join(_decoded(export))}
+            {_joined_units(export)}
             WHERE {_condition(cursor, export)}
             ORDER BY v.first_exposed_at, v.visitor_key
         """
         values: dict[str, object] = {"experiment": export.experiment_id} if "$experiment" in query else {}
+        values |= {"unit": export.unit} if "$unit" in query else {}
         values |= {f"key_{place}": json_pointer(key) for place, key in enumerate(export.custom_keys)}
         return copy_to_file(cursor, query, path, _COPY[form], **values)
 
@@ -114,6 +123,7 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
     yield f"{text.format('i.visitor_id')} AS visitor_id"
     yield f"a.variant_id, {text.format('a.variant_name')} AS variant_name"
     yield f"{moment.format('v.first_exposed_at')} AS first_exposed_at"
+    yield from _unit(export, text)
     yield from (f"{text.format(f'{name}_values.value')} AS {name}" for name in DIMENSIONS)
     yield f"{CUSTOM}_values.value::JSON AS custom_dimensions"
     for place, key in enumerate(export.custom_keys):
@@ -170,6 +180,35 @@ def _visitor_ids(cursor: Cursor, export: VisitorExport) -> str:
           AND visitor_id IS NOT NULL
         GROUP BY visitor_key
     """
+
+
+def _unit(export: VisitorExport, text: str) -> Iterable[str]:
+    """Yield the column of the unit where units are compared."""
+    if export.unit is not None:
+        # Where no text is left, as after an erasure, the key still tells units apart.
+        unit = f"coalesce(units.unit, v.{UNIT_KEY}::VARCHAR)" if export.is_published else "NULL::VARCHAR"
+        yield f"{text.format(unit)} AS {UNIT}"
+
+
+def _joined_units(export: VisitorExport) -> str:
+    """Build the join of the ids of units by their keys: of users in events, of others in attributes."""
+    if export.unit is None or not export.is_published:
+        return ""
+    if export.unit == USER:
+        ids = f"""
+            SELECT user_key AS key, min(user_id) AS unit FROM "{table_name(export.project_id)}"
+            WHERE user_key IS NOT NULL GROUP BY user_key
+        """
+    else:
+        visitors, values = (
+            result_table(kind, export.experiment_id) for kind in ("visitors", "segment_values")
+        )
+        ids = f"""
+            SELECT r.{UNIT_KEY} AS key, min(nullif(json_extract_string(s.value, $unit), '{ERASED}')) AS unit
+            FROM {visitors} r JOIN {values} s ON s.dimension = '{CUSTOM}' AND s.code = r.{CUSTOM}
+            GROUP BY r.{UNIT_KEY}
+        """
+    return f"LEFT JOIN ({ids}) units ON units.key = v.{UNIT_KEY}"
 
 
 def _decoded(export: VisitorExport) -> Iterable[str]:

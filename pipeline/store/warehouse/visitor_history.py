@@ -167,7 +167,7 @@ def collect_visits(reader: EventReader) -> bool:
     reader.cursor.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE visits AS
-        SELECT e.visitor_key, e.seq, e.header_fields, {columns} FROM {reader.of_all_types()} e
+        SELECT e.visitor_key, e.user_key, e.seq, e.header_fields, {columns} FROM {reader.of_all_types()} e
         WHERE e.type IN ('assignment', 'init') ORDER BY e.visitor_key
         """
     )
@@ -179,13 +179,15 @@ def read_visits(reader: EventReader, firsts: pl.DataFrame, bucket: Bucket) -> pl
 
     `firsts` has the `experiment`, `visitor_key` and `seq` of each first exposure. Of each segment the last
     known value counts; those in HEADER_BITS are in `<name>` where the sender said so, and in `<name>_header`
-    where only headers did. `custom` joins the custom dimensions, and `is_identified` tells of user ids.
+    where only headers did. `custom` joins the custom dimensions, `is_identified` tells of user ids, and
+    `user_key` is that of the last one.
     """
     columns = [
         *(_latest(name, "true") for name in _PLAIN),
         *(_latest(name, _stated(bit)) for name, bit in HEADER_BITS.items()),
         *(f"{_latest(name, f'NOT {_stated(bit)}')}_header" for name, bit in HEADER_BITS.items()),
         "bool_or(e.visitor_identity = 'identified') IS TRUE AS is_identified",
+        _latest("user_key", "true"),
         f"""list_reduce(
           list(e.{CUSTOM}::JSON ORDER BY e.seq) FILTER (e.{CUSTOM} IS NOT NULL),
           lambda former, later: json_merge_patch(former, later)

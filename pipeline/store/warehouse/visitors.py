@@ -36,6 +36,10 @@ _POLARS_TYPES: Final = {
 _ORDER_COLUMNS: Final = ", ".join(f"{name} {kind}" for name, kind in _ORDERS.items())
 # A statement holds blocks of each of its tables in memory; with hundreds they exceed its limit.
 _TABLES_AT_ONCE: Final = 25
+# The column of the unit that a visitor belongs to, such as an account, where these are compared.
+UNIT_KEY: Final = "unit_key"
+# Higher numbers than any variant's mark visitors counted in no variant: of a unit, those who saw several.
+_FIRST_MARK: Final = 128
 _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
 
 
@@ -67,8 +71,18 @@ def result_table(kind: str, experiment_id: str) -> str:
     return f'"{kind}_{experiment_id}"'
 
 
-def recreate(cursor: Cursor, experiment_id: str, *, goals: int, extra_columns: Sequence[str] = ()) -> None:
-    """Create the tables empty for that many goals; `extra_columns` name further integer columns."""
+def recreate(
+    cursor: Cursor,
+    experiment_id: str,
+    *,
+    goals: int,
+    extra_columns: Sequence[str] = (),
+    has_units: bool = False,
+) -> None:
+    """Create the tables empty for that many goals; `extra_columns` name further integer columns.
+
+    `has_units` where visitors belong to units that are compared.
+    """
     columns = ", ".join(
         [
             "visitor_key UBIGINT NOT NULL",
@@ -85,6 +99,7 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int, extra_columns: S
                 for goal in range(goals)
             ),
             *(f"{name} BIGINT NOT NULL" for name in extra_columns),
+            *([f"{UNIT_KEY} UBIGINT"] if has_units else []),
         ]
     )
     tables = {"visitors": columns, "orders": _ORDER_COLUMNS, "segment_values": _VALUE_COLUMNS}
@@ -170,6 +185,40 @@ def no_orders() -> pl.DataFrame:
 
 
 def segment_condition(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:
+    """Build the SQL condition that a visitor row counts, and has every value of `segment`.
+
+    Where units are compared, the visitors of a unit that was seen in several variants do not count.
+    """
+    condition = value_condition(cursor, experiment_id, segment)
+    if not has_units(cursor, experiment_id):
+        return condition
+    return f"{condition} AND ({UNIT_KEY} IN (FROM {mixed_units(cursor, experiment_id)})) IS NOT TRUE"
+
+
+def has_units(cursor: Cursor, experiment_id: str) -> bool:
+    """Tell whether the experiment's visitors were counted with their units."""
+    return UNIT_KEY in read_columns(cursor, experiment_id)
+
+
+def mixed_units(cursor: Cursor, experiment_id: str) -> str:
+    """Name the temporary table of the units (`unit_key`) that were seen in several variants.
+
+    It is made once a cursor, whose one transaction reads the same rows throughout.
+    """
+    table = result_table("mixed_units", experiment_id)
+    found = "SELECT 1 FROM duckdb_tables() WHERE temporary AND table_name = ?"
+    if not cursor.execute(found, [table.strip('"')]).fetchall():
+        cursor.execute(
+            f"""
+            CREATE TEMP TABLE {table} AS
+            SELECT {UNIT_KEY} FROM {result_table("visitors", experiment_id)} WHERE {UNIT_KEY} IS NOT NULL
+            GROUP BY {UNIT_KEY} HAVING min(variant) <> max(variant) OR max(variant) >= {_FIRST_MARK}
+            """
+        )
+    return table
+
+
+def value_condition(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:
     """Build the SQL condition that a visitor row has every value of `segment`."""
     codes = {name: _codes(cursor, experiment_id, name, value) for name, value in segment.items()}
     conditions = [

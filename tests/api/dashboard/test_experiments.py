@@ -40,6 +40,30 @@ def test_the_page_has_the_numbers_of_the_api(
     assert results["decision_summary"]["recommendation_label"] in page
 
 
+def test_the_page_says_what_is_compared(customer: Customer, project: str, browser: TestClient) -> None:
+    experiment = customer.an_experiment(project, unit={"attribute": "account"})
+    customer.post(f"{experiment}/start")
+    data = customer.data_of(experiment)
+    batch = [
+        {
+            "event_id": f"x{number}",
+            "type": "exposure",
+            "visitor_id": f"v{number}",
+            "experiment_id": data["id"],
+            "variant_id": data["variants"][number % 24 % 2]["id"],
+            "attributes": {"account": number % 24},
+        }
+        for number in range(240)
+    ]
+    answer = customer.post("/sdk/track", {"project_id": project.split("/")[2], "batch": batch}).json()
+    assert answer["rejected"] == 0
+    page = browser.get(experiment).text
+    assert "Compared by account, not by visitor." in page
+    assert page.count('<td class="right">120<br><span class="note">12 units</span></td>') == 2
+    assert "Not compared at once: variants are compared by account, not by visitor" in page
+    assert browser.get(f"{experiment}?device_type=desktop").status_code == 200
+
+
 def test_nothing_is_coloured_before_it_is_decided(
     customer: Customer, experiment: str, browser: TestClient
 ) -> None:

@@ -71,7 +71,7 @@ def test_whole_draft_is_read_back_with_ids(customer: Customer, project: str, ser
         },
         "assigned_user_ids": [member.id],
     }
-    path = customer.an_experiment(project, **fields, traffic_strategy="bandit")
+    path = customer.an_experiment(project, **fields, traffic_strategy="fixed")
     data = customer.data_of(path)
     assert {name: data[name] for name in fields} == fields
     assert "traffic_strategy" not in data
@@ -86,6 +86,33 @@ def test_whole_draft_is_read_back_with_ids(customer: Customer, project: str, ser
     assert data["goals"] == [{**PURCHASE, **of_no_metric, "id": data["goals"][0]["id"]}]
     ids = [control["id"], treatment["id"], treatment["changes"][0]["id"], data["goals"][0]["id"]]
     assert [id_.partition("_")[0] for id_ in ids] == ["var", "var", "chg", "goal"]
+
+
+def test_what_is_not_compared_by_unit_is_refused_by_field(customer: Customer, project: str) -> None:
+    fields = {
+        "name": "Accounts",
+        "unit": {"attribute": "account"},
+        "traffic_strategy": "bandit",
+        "variants": [CONTROL, TREATMENT],
+        "goals": [{"name": "Revenue", "goal_type": "revenue", "config": {"cap_percentile": 99}}],
+        "statistics": {"cuped": True, "covariates": ["pre_period", "country"]},
+    }
+    answer = customer.post(f"{project}/experiments", fields)
+    refused = {one["field"] for one in error_of(answer, 422, "validation_error")["details"]}
+    wanted = {"traffic_strategy", "statistics.covariates", "goals[0].config.cap_percentile"}
+    assert refused >= wanted
+
+
+def test_weights_of_units_stay_once_the_experiment_has_started(customer: Customer, project: str) -> None:
+    path = customer.an_experiment(project, unit="user")
+    customer.post(f"{path}/start")
+    customer.post(f"{path}/pause")
+    variants = customer.data_of(path)["variants"]
+    moved = [{**one, "weight": weight} for one, weight in zip(variants, (90, 10), strict=True)]
+    answer = customer.patch(path, {"variants": moved})
+    details = error_of(answer, 422, "validation_error")["details"]
+    assert {one["field"] for one in details} == {"variants"}
+    assert "keep their weights" in details[0]["message"]
 
 
 def test_threshold_is_adjusted_for_the_number_of_variants(customer: Customer, project: str) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.design.units import AttributeUnit
 from pipeline.distributed.event_files import SCHEMA, typed
 from pipeline.rollup.run import ResultDigest
 from pipeline.snapshots.manifest import Manifest
@@ -80,6 +81,8 @@ class CountedProject:
                 completed_at=STARTED + timedelta(hours=26),
                 goals=goals("g2")[::2],
             ),
+            store.add_experiment(project, unit=AttributeUnit(attribute="plan"), goals=goals("g3")[:1]),
+            store.add_experiment(project, unit="user", goals=goals("g4")[:1]),
         ]
         rng = np.random.default_rng(seed)
         store.write(project, *(draw(rng, experiments, visitors, events) for _ in range(events)))

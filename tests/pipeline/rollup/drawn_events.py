@@ -40,7 +40,7 @@ def draws(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict
     return st.fixed_dictionaries({"kind": st.just(kind), **COMMON, **fields})
 
 
-SHOWN = st.tuples(st.integers(0, 4), st.sampled_from([0, 0, 0, 1]))
+SHOWN = st.tuples(st.integers(0, 6), st.sampled_from([0, 0, 0, 1]))
 EXPOSURES = st.builds(
     lambda event, segments: {**event, **segments},
     draws(

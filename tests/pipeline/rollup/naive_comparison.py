@@ -10,6 +10,7 @@ import numpy as np
 from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.design.units import is_clustered
 from engine.stats.moments import Moments
 from engine.stats.paired_moments import PairedMoments
 from pipeline.store.event_columns import EventRow
@@ -134,11 +135,51 @@ def compare_all(
             wanted = tally(rows, experiment, project, admits) if filters else everyone
             observed = store.observe(experiment, project, filters, now=now)
             compare(observed, wanted, experiment, project)
+            if is_clustered(experiment.unit):
+                compare_units(observed, wanted, experiment, project)
+                continue
             compare_values(observed, wanted.people, everyone.people, experiment)
             if filters:
                 assert observed.follow_up is None
             else:
                 compare_followed(observed, wanted, experiment, project, today=local_date(now, project))
+
+
+def compare_units(observed: Evidence, wanted: Tally, experiment: Experiment, project: Project) -> None:
+    """Compare the sums of units: of goals by the visitors with a known outcome."""
+    assert observed.clusters is not None
+    assert observed.values is not None
+    aside = (observed.clusters.visitors_of_several, observed.clusters.in_several, observed.clusters.in_none)
+    assert aside == (wanted.of_several, wanted.in_several, wanted.in_none)
+    for v, variant in enumerate(experiment.variants):
+        them = [one for one in wanted.people if one.variants == {variant.id}]
+        assert observed.clusters.total[v] == len({one.unit for one in them})
+        for g, goal in enumerate(experiment.goals):
+            known = [one for one in them if is_known(one, goal, project)]
+            units = sorted({str(one.unit) for one in known})
+            of_units = [[one for one in known if one.unit == unit] for unit in units]
+            assert observed.clusters.known[g, v] == len(units)
+            y = [sum(value_of(one, goal) for one in unit) for unit in of_units]
+            x = [sum(denominator_of(one, goal) for one in unit) for unit in of_units]
+            agree(observed.values.orders, (g, v), x, y)
+            if experiment.statistics.cuped and goal.measure.word != "retained":
+                everyone = [one.before[goal.id] for one in wanted.people]
+                centre = sum(everyone) / len(everyone) if everyone else 0.0
+                z = [sum(one.before[goal.id] - centre for one in unit) for unit in of_units]
+                agree(observed.values.before, (g, v), z, y)
+
+
+def denominator_of(person: Person, goal: Goal) -> float:
+    if goal.measure.word == "ratio":
+        return below_of(person, goal)
+    return float(person.purchases[goal.id]) if goal.measure.is_per_order else 1.0
+
+
+def is_known(person: Person, goal: Goal, project: Project) -> bool:
+    if goal.known_after is None:
+        return True
+    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+    return first <= KNOWN_UNTIL + timedelta(days=9 - goal.known_after)
 
 
 def compare_followed(

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.design.units import is_clustered, unit_attribute
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import identities
 from tests.pipeline.rollup.naive_money import amount_of, cents_of
@@ -32,6 +33,13 @@ class Person:
     amounts: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
     denominators: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
     steps: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    units: set[str | None] = field(default_factory=set)
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of a person who has one."""
+        (unit,) = self.units
+        return unit
 
 
 @dataclass
@@ -42,6 +50,10 @@ class Tally:
     several: int
     conflicts: int
     bots: int
+    # Where units are compared: people of units of several variants, of several units, and of none.
+    of_several: int = 0
+    in_several: int = 0
+    in_none: int = 0
 
 
 def tally(
@@ -61,27 +73,63 @@ def tally(
     for row in rows:
         if not _is_late(row, experiment):
             in_time[person_of(row)].append(row)
-    found: dict[str, Person] = {}
+    everyone: dict[str, Person] = {}
     bots = 0
     for visitor, seen in exposed.items():
         counted = [row for row in seen if not (row.is_bot and project.bot_filtering)]
         first = min(counted or seen, key=lambda row: row.occurred_at)
         first = complete_first(first, in_time[visitor], rows)
-        if not admits(first):
-            continue
         if not counted:
-            bots += 1
+            bots += admits(first)
             continue
         by_device: dict[str, set[str]] = defaultdict(set)
         for row in counted:
             by_device[str(row.visitor_id)].add(str(row.variant_id))
-        found[visitor] = Person(first, set().union(*by_device.values()), by_device)
-    clean = {visitor: person for visitor, person in found.items() if len(person.variants) == 1}
+        units = {_unit_of(row, experiment) for row in [*counted, first]} - {None}
+        everyone[visitor] = Person(first, set().union(*by_device.values()), by_device, units=units)
+    found = {visitor: person for visitor, person in everyone.items() if admits(person.first)}
+    mixed = _mixed_units(everyone.values())
+    clean = {visitor: person for visitor, person in found.items() if _is_clean(person, experiment, mixed)}
     for goal in experiment.goals:
         count = {"ratio": _divide, "funnel": _step_by_step}.get(goal.measure.word, _convert)
         count(_Counting(goal, experiment, project), once, person_of, clean)
+    if is_clustered(experiment.unit):
+        return _of_units(list(found.values()), list(clean.values()), mixed, bots)
     several = [any(len(seen) > 1 for seen in found[one].by_device.values()) for one in found.keys() - clean]
     return Tally(list(clean.values()), sum(several), len(several) - sum(several), bots)
+
+
+def _mixed_units(people: Iterable[Person]) -> set[str | None]:
+    """Return the units of several variants; what people of several units saw says nothing of them."""
+    shown: dict[str | None, set[str]] = defaultdict(set)
+    for person in people:
+        if len(person.units) == 1:
+            shown[person.unit] |= person.variants
+    return {unit for unit, variants in shown.items() if len(variants) > 1}
+
+
+def _is_clean(person: Person, experiment: Experiment, mixed: set[str | None]) -> bool:
+    if not is_clustered(experiment.unit):
+        return len(person.variants) == 1
+    return len(person.units) == 1 and person.unit not in mixed
+
+
+def _of_units(found: list[Person], clean: list[Person], mixed: set[str | None], bots: int) -> Tally:
+    apart = [person.unit for person in found if len(person.units) == 1 and person.unit in mixed]
+    return Tally(
+        clean,
+        several=len(set(apart)),
+        conflicts=0,
+        bots=bots,
+        of_several=len(apart),
+        in_several=sum(len(person.units) > 1 for person in found),
+        in_none=sum(not person.units for person in found),
+    )
+
+
+def _unit_of(row: EventRow, experiment: Experiment) -> str | None:
+    key = unit_attribute(experiment.unit)
+    return row.user_id if key is None else json.loads(row.custom or "{}").get(key)
 
 
 def _once(rows: Sequence[EventRow], experiment: Experiment) -> Iterator[EventRow]:

@@ -34,6 +34,7 @@ def complete_first(first: EventRow, theirs: Iterable[EventRow], rows: Sequence[E
         row.visitor_identity == "identified" for row in visits
     ):
         seen["visitor_identity"] = "identified"
+    seen["user_id"] = _last([row.user_id for row in [*visits, first]])
     text = json.dumps(merged, sort_keys=True, separators=(",", ":")) if merged else None
     return first._replace(custom=text, **seen)
 

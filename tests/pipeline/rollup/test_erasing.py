@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.units import AttributeUnit
 from pipeline.erasure import person_erasure
 from pipeline.erasure.person_erasure import remove_from_tables
 from pipeline.events.hashing import hash64
@@ -71,6 +72,10 @@ def check(
         ),
         *(store.add_experiment(project, goals=goals(f"g{one}", "value")[:1]) for one in (2, 3)),
         store.add_experiment(project, goals=goals("g4", "value")),
+        *(
+            store.add_experiment(project, unit=unit, goals=goals(f"unit{place}", "value")[:2])
+            for place, unit in enumerate([AttributeUnit(attribute="plan"), "user"])
+        ),
     ]
     # Most visitors are not concerned: else everybody is, and counting anew is quicker.
     idle = [an_exposure(experiments[0], number % 2, f"idle{number}") for number in range(200)]

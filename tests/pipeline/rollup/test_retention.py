@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.units import AttributeUnit
 from pipeline.jobs.jobs import remove_events_beyond_retention
 from pipeline.results.exports import Exports
 from pipeline.results.filters import SegmentFilters
@@ -57,6 +58,10 @@ def check(store: WorkingStore, drawn: list[dict[str, Any]], rules: dict[str, Any
         ),
         *(store.add_experiment(project, goals=goals(f"g{one}", "value")[:1]) for one in (2, 3)),
         store.add_experiment(project, goals=goals("g4", "value")),
+        *(
+            store.add_experiment(project, unit=unit, goals=goals(f"unit{place}", "value")[:2])
+            for place, unit in enumerate([AttributeUnit(attribute="plan"), "user"])
+        ),
     ]
     # Of visitors without an experiment, some with ids and transactions of the others.
     idle = [an_event("pageview", f"idle{number}", url="https://x.example/") for number in range(200)]

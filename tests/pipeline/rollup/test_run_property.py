@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.analysis_settings import Statistics
+from engine.design.units import AttributeUnit
 from pipeline.store.warehouse import identities
 from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
@@ -52,6 +53,15 @@ def check(
             statistics=Statistics(cuped=True, pre_period_days=1),
         ),
         store.add_experiment(project, goals=goals("g4", "tax/net", currency="EUR", max_cents=4000, window=1)),
+        *(
+            store.add_experiment(
+                project,
+                unit=unit,
+                goals=goals(f"unit{number}", "tax/net", per="order" if number else "visitor"),
+                statistics=Statistics(cuped=number == 1, pre_period_days=3),
+            )
+            for number, unit in enumerate([AttributeUnit(attribute="plan"), "user"])
+        ),
     ]
     # Most visitors never come back: else everybody is touched by each batch, and counting anew is quicker.
     idle = [an_exposure(experiments[0], number % 2, f"idle{number}") for number in range(200)]

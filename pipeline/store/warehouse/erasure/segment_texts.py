@@ -14,7 +14,7 @@ from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor, registered
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, json_pointer
-from pipeline.store.warehouse.visitors import result_table
+from pipeline.store.warehouse.visitors import UNIT_KEY, has_units, result_table
 
 ERASED: Final = "(erased)"
 # Rows of erased persons have keys from 0 on. Of 50 million hashes of ids one is as low in 300,000 stores.
@@ -110,6 +110,11 @@ def release_rows(cursor: Cursor, experiment_id: str, keys: pl.Series) -> None:
         cursor.execute(
             f"UPDATE {orders} SET visitor_key = r.number FROM released r WHERE visitor_key = r.key"
         )
+        if has_units(cursor, experiment_id):
+            # A user is a unit of its own, whose visitors stay together.
+            cursor.execute(
+                f"UPDATE {rows} SET {UNIT_KEY} = r.number FROM released r WHERE {UNIT_KEY} = r.key"
+            )
 
 
 def blank_unused_values(cursor: Cursor, experiment_id: str) -> None:
