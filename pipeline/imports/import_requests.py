@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 
+from engine.design.units import UNIT
 from engine.errors import InvalidDesignError, Problem
 from engine.validation.check import Check, check_with
 from engine.validation.input_records import read_record
@@ -68,6 +69,7 @@ class FileOptions:
     visitor: str | None = None
     timestamp: str | None = None
     segments: tuple[str, ...] = ()
+    unit: str | None = None
     name: str | None = None
     running: bool = False
     max_bad_share: float = 1.0
@@ -142,7 +144,7 @@ def _problems(options: FileOptions, sent: SentFile) -> Iterator[Problem]:
         yield Problem("body", "has no content; send the file")
     if options.variant is None:
         given = msgspec.to_builtins(options)
-        for name in ("control", "goals", "visitor", "timestamp", "segments", "name", "running"):
+        for name in ("control", "goals", "visitor", "timestamp", "segments", "unit", "name", "running"):
             if given[name]:
                 yield Problem(name, "is for rows of visitors; name the column of the variant, too")
         return
@@ -150,7 +152,9 @@ def _problems(options: FileOptions, sent: SentFile) -> Iterator[Problem]:
         yield Problem("control", "is missing; name the value of the control")
     if not options.goals:
         yield Problem("goals", "is missing; name at least one column")
-    single = (options.variant, options.visitor, options.timestamp)
+    single = (options.variant, options.visitor, options.timestamp, options.unit)
     columns = [one for one in (*single, *options.goal_types, *options.segments) if one is not None]
     if len(set(columns)) < len(columns) or len(options.goal_types) < len(options.goals):
         yield Problem("variant", "one column has two meanings")
+    if options.unit is not None:
+        yield from (Problem("unit", one.message) for one in UNIT({"attribute": options.unit}))

@@ -10,6 +10,7 @@ from engine.design.experiment import Experiment
 from engine.design.invariants import START_REQUIREMENTS
 from engine.design.pauses import Pause
 from engine.design.project import Project
+from engine.design.units import VISITOR, AttributeUnit, Unit
 from engine.errors import TransitionError
 from engine.local_days import from_epoch_microseconds
 from pipeline.clock import utc_now
@@ -30,7 +31,7 @@ class ImportRefusedError(Exception):
 def find_experiment(
     catalog: Catalog, project: Project, files: VisitorTables, variants: Sequence[str]
 ) -> Experiment | None:
-    """Find the experiment of that name with the goals of the files and at least their variants.
+    """Find the experiment of that name with the goals and the unit of the files and at least their variants.
 
     Of several, it is the one with the fewest variants.
 
@@ -43,6 +44,7 @@ def find_experiment(
         for one in catalog.experiments.of_project(project.id)
         if one.name == files.name
         and {(goal.name, goal.goal_type == "revenue") for goal in one.goals} == goals
+        and one.unit == _unit_of(files)
         and {variant.name for variant in one.variants} >= set(variants)
     ]
     if not found:
@@ -76,8 +78,10 @@ def draft_for_files(
             "import them once a row has another variant"
         )
     control_first = sorted(variants, key=lambda name: name != files.control)
+    unit = {} if files.columns.unit is None else {"unit": {"attribute": files.columns.unit}}
     fields: dict[str, Any] = {
         "name": files.name,
+        **unit,
         "variants": [{"name": name, "is_control": name == files.control} for name in control_first],
         "goals": [
             {"name": column, "goal_type": kind, "config": {"event_name": column}}
@@ -85,6 +89,10 @@ def draft_for_files(
         ],
     }
     return create_draft(catalog, project, fields, now=now, actor=ACTOR)
+
+
+def _unit_of(files: VisitorTables) -> Unit:
+    return VISITOR if files.columns.unit is None else AttributeUnit(attribute=files.columns.unit)
 
 
 def require_control(experiment: Experiment, control: str) -> None:

@@ -125,6 +125,7 @@ def hash_visitor_rows(rows: pl.DataFrame, columns: VisitorColumns) -> pl.Series:
         list(columns.goals),
         has_visitors=columns.visitor is not None,
         has_times=columns.timestamp is not None,
+        unit=columns.unit,
     )
 
 

@@ -10,16 +10,24 @@ from pipeline.events.text_hashes import hash_texts
 from pipeline.store.warehouse.imports.content_counts import ContentCounts
 
 
-def hash_rows(rows: pl.DataFrame, goals: Sequence[str], *, has_visitors: bool, has_times: bool) -> pl.Series:
+def hash_rows(
+    rows: pl.DataFrame,
+    goals: Sequence[str],
+    *,
+    has_visitors: bool,
+    has_times: bool,
+    unit: str | None = None,
+) -> pl.Series:
     """Hash the content of each row of visitors (UInt64).
 
     It is the `visitor_id`, the `variant`, the time `occurred_at` and the `content:<goal>` of each goal,
     without the visitor or the time where the file has none: neither the line nor the time of the import is
-    content. Nor are segments, so a file is the same when more segments of it are named.
+    content. Nor are segments, so a file is the same when more of them are named; but the `unit` is.
     """
     texts = [
         *(["visitor_id"] if has_visitors else []),
         "variant",
+        *([] if unit is None else [f"segment:{unit}"]),
     ]
     numbers = [*(["occurred_at"] if has_times else []), *(f"content:{name}" for name in sorted(goals))]
     # With its length before it, no text runs into the next one.

@@ -117,6 +117,7 @@ def visitor_columns(source: Source) -> VisitorColumns:
         visitor=source.columns.visitor,
         timestamp=source.columns.timestamp,
         segments=source.columns.segments,
+        unit=source.columns.unit,
         time_zone=source.time_zone,
     )
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from engine.currencies import minor_units
 from engine.design.experiment import Experiment
-from engine.validation.sent_ids import JUNK_IDS
+from engine.validation.sent_ids import JUNK_IDS, MAX_ID_LENGTH
 from pipeline.sources.tables import LINE, BadRow, Chunk, Table
 from pipeline.sources.times import EXAMPLE, utc_microseconds
 from pipeline.store.event_columns import DIMENSIONS
@@ -27,7 +27,8 @@ class VisitorColumns:
 
     `goals` maps a column to `custom_event` (1 or 0, true or false) or `revenue` (an amount in major units
     such as dollars). Without `visitor` each row is a visitor; without `timestamp` every event has the time
-    of the import. Times without an offset are of `time_zone`.
+    of the import. Times without an offset are of `time_zone`. `unit` has the id of what is compared, such as
+    an account, where visitors are not.
     """
 
     variant: str
@@ -36,11 +37,12 @@ class VisitorColumns:
     timestamp: str | None = None
     segments: Sequence[str] = ()
     time_zone: str = "UTC"
+    unit: str | None = None
 
     @property
     def named(self) -> list[str]:
         """Every column of the file that is read."""
-        optional = [name for name in (self.visitor, self.timestamp) if name is not None]
+        optional = [name for name in (self.visitor, self.timestamp, self.unit) if name is not None]
         return [self.variant, *optional, *self.goals, *self.segments]
 
 
@@ -65,7 +67,7 @@ class ReadRows:
     `rows` has the columns `visitor_id` (null where the file has none), `variant`, `occurred_at` (epoch µs),
     for each goal the whole numbers `goal:<column>` (1 or 0; minor units of the currency for revenue) and
     `content:<column>` (1 or 0; hundredths of the major unit, or minor units where those are smaller), and
-    `segment:<column>` for each segment.
+    `segment:<column>` for each segment and for the unit.
     """
 
     rows: pl.DataFrame
@@ -93,6 +95,7 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currenc
             pl.col(name).cast(pl.String).replace("", None).alias(f"segment:{name}")
             for name in columns.segments
         ),
+        *([] if columns.unit is None else [_id(chunk.rows, columns.unit).alias(f"segment:{columns.unit}")]),
     )
     checked = parsed.with_columns(_first_fault(columns).alias("fault"))
     faulty = checked.filter(pl.col("fault").is_not_null()).select(LINE, "fault")
@@ -113,6 +116,7 @@ def events_of(rows: pl.DataFrame, experiment: Experiment, columns: VisitorColumn
     variant_ids = {variant.name: variant.id for variant in experiment.variants}
     known = [name for name in columns.segments if name in SEGMENT_COLUMNS]
     own = [name for name in columns.segments if name not in SEGMENT_COLUMNS]
+    own += [] if columns.unit is None else [columns.unit]
     exposures = rows.select(
         pl.format("{}-x-{}", pl.lit(experiment.id), "row_id").alias("event_id"),
         "visitor_id",
@@ -152,6 +156,14 @@ def _visitor(name: str | None) -> pl.Expr:
     return pl.lit(None, pl.String) if name is None else pl.col(name).cast(pl.String).str.strip_chars()
 
 
+def _id(rows: pl.DataFrame, name: str) -> pl.Expr:
+    """Take an id as text; a whole number that the file writes with a point in its digits."""
+    column = pl.col(name)
+    if rows.schema[name].is_float():
+        column = pl.when(column == column.round()).then(column.cast(pl.Int64, strict=False))
+    return column.cast(pl.String).str.strip_chars()
+
+
 def _microseconds(rows: pl.DataFrame, columns: VisitorColumns, now_us: int) -> pl.Expr:
     name = columns.timestamp
     if name is None:
@@ -182,6 +194,7 @@ def _first_fault(columns: VisitorColumns) -> pl.Expr:
     is_junk = pl.col("visitor_id").is_null() | pl.col("visitor_id").is_in(JUNK_IDS)
     faults = [
         *([(is_junk, "has no usable visitor id")] if columns.visitor else []),
+        *([(_is_no_id(columns.unit), f"has no usable id in '{columns.unit}'")] if columns.unit else []),
         (pl.col("variant").is_null() | (pl.col("variant") == ""), f"has no variant in '{columns.variant}'"),
         (pl.col("occurred_at").is_null(), f"'{columns.timestamp}' is not a time such as {EXAMPLE}"),
         *(
@@ -193,3 +206,8 @@ def _first_fault(columns: VisitorColumns) -> pl.Expr:
         ),
     ]
     return pl.coalesce(*(pl.when(test).then(pl.lit(reason)) for test, reason in faults))
+
+
+def _is_no_id(unit: str) -> pl.Expr:
+    text = pl.col(f"segment:{unit}")
+    return text.is_null() | text.is_in(JUNK_IDS) | (text.str.len_chars() > MAX_ID_LENGTH)

@@ -191,6 +191,7 @@ def _import_upload(
             visitor=options.visitor,
             timestamp=options.timestamp,
             segments=options.segments,
+            unit=options.unit,
         )
     asked = FilesToImport(
         locations=(),

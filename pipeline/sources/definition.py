@@ -26,6 +26,7 @@ class Columns(_Part):
     user: _Text | None = None
     timestamp: _Text | None = None
     variant: _Text | None = None
+    unit: _Text | None = None
     experiment: _Text | None = None
     event: _Text | None = None
     event_id: _Text | None = None
@@ -66,7 +67,7 @@ _NEEDED: Final[Mapping[Kind, tuple[str, ...]]] = {
     "events": ("timestamp",),
 }
 _TAKEN: Final[Mapping[Kind, tuple[str, ...]]] = {
-    "visitors": ("visitor", "timestamp"),
+    "visitors": ("visitor", "timestamp", "unit"),
     "exposures": ("experiment", "user", "event_id", "url"),
     "events": (
         *("visitor", "user", "event", "event_id", "value", "revenue", "currency", "transaction"),

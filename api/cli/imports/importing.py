@@ -64,6 +64,10 @@ def import_files(
     segment: Annotated[
         list[str] | None, typer.Option("--segment", help="Column to filter results by; may be repeated.")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", help="Column of what is compared instead of visitors, such as an account."),
+    ] = None,
     running: RunningOption = False,
     table: TableOption = None,
     sql: SqlOption = None,
@@ -108,6 +112,7 @@ def import_files(
             visitor=visitor,
             timestamp=timestamp,
             segments=segment or (),
+            unit=unit,
         )
     asked = FilesToImport(
         locations=tuple(files),

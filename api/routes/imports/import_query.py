@@ -44,6 +44,9 @@ class ImportQuery(BaseModel):
     segments: Names | None = Field(
         None, description="Columns to filter results by, separated like those of goals."
     )
+    unit: Text | None = Field(
+        None, description="Column of what is compared instead of visitors, such as an account."
+    )
     name: Text | None = Field(None, description="Name of the experiment; the file's by default.")
     running: bool = Field(
         default=False, description="The test goes on: judge it by its plan, and not as finished."

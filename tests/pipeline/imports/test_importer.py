@@ -1,14 +1,20 @@
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from engine.design.project import Project
+from engine.design.units import AttributeUnit
+from engine.frames.analyze import analyze_frame
 from pipeline.imports.import_result import Imported
 from pipeline.imports.importer import import_visitors
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import UnreadableSourceError
 from tests.pipeline.event_counts import count_by_type
+from tests.pipeline.imports.visitor_files import import_files
 from tests.pipeline.working_store import WorkingStore
 
 CSV = "visitor,arm,bought\nv1,A,1\nv2,B,0\nv3,B,maybe\n"
@@ -54,3 +60,43 @@ def test_nothing_is_stored_of_a_file_without_the_control(
         import_csv(path, store, project, control="C")
     assert store.catalog.experiments.of_project(project.id) == []
     assert store.ingest.last_seq_of(project.id) == 0
+
+
+@pytest.mark.parametrize("visitor", ["who", None], ids=["with ids", "without"])
+def test_a_table_with_accounts_is_analysed_by_account(
+    tmp_path: Path, store: WorkingStore, project: Project, visitor: str | None
+) -> None:
+    # Accounts of 3 to 7 visitors; in an Arrow table with a missing one whole numbers become floats.
+    rows = [
+        {"who": f"v{account}-{number}", "arm": "AB"[account % 2], "account": float(account), "bought": bought}
+        for account in range(30)
+        for number in range(3 + account % 5)
+        for bought in [int((account * 7 + number) % 4 == 0)]
+    ]
+    frame = pl.DataFrame(rows)
+    path = tmp_path / "accounts.parquet"
+    frame[:40].write_parquet(path)
+    options: dict[str, Any] = {
+        "visitor": visitor,
+        "timestamp": None,
+        "goals": {"bought": "custom_event"},
+        "unit": "account",
+    }
+    import_files(store, project, path, **options)
+    # The same rows again, in another order, and the rest.
+    frame[::-1].write_parquet(path)
+    imported = import_files(store, project, path, **options)
+    assert (imported.rows, imported.known_rows) == (frame.height - 40, 40)
+    assert imported.experiment is not None
+    assert imported.experiment.unit == AttributeUnit(attribute="account")
+    store.rollup.refresh(project.id)
+    report = store.results.report(imported.experiment, project, now=datetime.now(UTC), is_finished=True)
+    wanted = analyze_frame(frame, variant="arm", control="A", goals=["bought"], cluster="account")
+    for found, expected in zip(report.goals[0].variants, wanted.goals[0].variants, strict=True):
+        assert (found.visitors, found.conversions, found.clusters) == (
+            *(expected.visitors, expected.conversions, expected.clusters),
+        )
+        assert found.p_value == (None if expected.p_value is None else pytest.approx(expected.p_value))
+    frame.with_columns(account=pl.lit(None, pl.Float64)).write_parquet(path)
+    with pytest.raises(UnreadableSourceError, match="has no usable id in 'account'"):
+        import_files(store, project, path, **options)

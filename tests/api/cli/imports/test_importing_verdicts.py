@@ -140,3 +140,15 @@ def test_both_mails_win_and_spend_is_judged_by_welch(
         (arm,) = (arm for arm in goal_named(report, goal).variants if arm.variant_name == mail)
         # The arms differ by a visitor or a hundred, so Hall's correction of Welch's p is slight.
         assert arm.p_value == pytest.approx(p_value, rel=0.1 if goal == "spend" else 1e-6, abs=0)
+
+
+@pytest.mark.usefixtures("account")
+def test_a_file_with_accounts_is_judged_by_account(run: Run, tmp_path: Path) -> None:
+    rows = [f"v{i},{'AB'[i // 5 % 2]},a{i // 5},{int(i % 7 < 2)}" for i in range(200)]
+    path = tmp_path / "accounts.csv"
+    path.write_text("\n".join(["who,arm,account,bought", *rows]) + "\n")
+    ran = run("import", path, "--data-dir", tmp_path, *CLEAR, "--unit", "account")
+    assert "judged by one look at 40 units" in ran.out
+    report = report_of(tmp_path)
+    assert [one.clusters for one in report.goals[0].variants] == [20, 20]
+    assert report.clustered_by == "account"

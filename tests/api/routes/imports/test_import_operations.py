@@ -1,6 +1,7 @@
 """Imports over the API: files and described sources become runs, whatever comes in between."""
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,38 @@ def test_a_file_is_imported_once_and_grows(customer: Customer, project: str, ser
     assert uploads(services, project) == []
     listed = customer.get(f"{project}/runs", kind="import").json()["data"]
     assert [one["id"] for one in listed] == [grown["id"], run["id"]]
+
+
+def test_a_file_with_accounts_is_compared_by_account(customer: Customer, project: str) -> None:
+    rows = rows_of(240).with_columns(store=pl.int_range(240) // 2 % 30, page=pl.lit("A"))
+    rows = rows.with_columns(page=pl.when(pl.col("store") % 2 == 1).then(pl.lit("B")).otherwise(pl.lit("A")))
+    run = send(customer, project, content_of(rows), name="Stores", unit="store")
+    (experiment,) = run["result"]["experiment_ids"]
+    found = customer.data_of(f"{project}/experiments/{experiment}")
+    assert found["unit"] == {"attribute": "store"}
+    results = customer.data_of(f"{project}/experiments/{experiment}/results")
+    counted = results["variants"][results["goals"][0]["id"]]
+    assert [(one["visitors"], one["units"]) for one in counted] == [(120, 15), (120, 15)]
+    assert (results["plan"]["units"], results["plan"]["collected_visitors"]) == (30, 240)
+    assert results["plan"]["design_effect"] > 0
+    assert results["plan"]["intra_class_correlation"] >= 0
+    segments = customer.data_of(f"{project}/experiments/{experiment}/results/segments")
+    assert [one for goal in segments["goals"] for one in goal["segments"]] == []
+    assert {one["reason"] for one in segments["left_out"]} == {
+        "variants are compared by store, not by visitor: filter results by one segment instead"
+    }
+    lines = customer.get(
+        f"{project}/experiments/{experiment}/results/export", format="ndjson"
+    ).text.splitlines()
+    assert sorted({json.loads(line)["unit"] for line in lines}, key=int) == [str(one) for one in range(30)]
+    refused = customer.call(
+        "POST",
+        f"{project}/imports",
+        content=content_of(rows.rename({"store": "country"})),
+        params={**VISITORS, "unit": "country"},
+        headers={"Content-Type": "text/csv"},
+    )
+    assert wrong_fields(refused) == {"unit"}
 
 
 def test_rejected_rows_have_their_line_and_reason(customer: Customer, project: str) -> None:
