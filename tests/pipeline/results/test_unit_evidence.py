@@ -215,7 +215,9 @@ def test_what_ignoring_accounts_calls_a_winner_is_none_by_account(store: Working
 
 
 def erase(store: WorkingStore, project: Project, name: str, *, is_user: bool) -> ErasedPerson:
-    erased = store.rollup.erase(project.id, hash64(name), is_user=is_user, remove=remove_from_tables)
+    erased = store.rollup.erase(
+        project.id, hash64(name), is_user=is_user, keep_out=lambda _: None, remove=remove_from_tables
+    )
     assert erased is not None
     return erased
 
