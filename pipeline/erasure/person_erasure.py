@@ -196,7 +196,7 @@ def _erase_elsewhere(erasing: Erasing) -> tuple[ReadBack, ...]:
     services.catalog.database.empty_log()
     # The log holds what was written since the last checkpoint.
     with services.snapshots.pause(), services.rollup.pause():
-        services.warehouse.checkpoint()
+        services.warehouse.checkpoint_when_idle()
     return read_back
 
 

@@ -97,7 +97,7 @@ def checkpoint(services: PipelineServices) -> None:
     """Write the warehouse's log into its file, between runs of the rollup and snapshots."""
     # A checkpoint is impossible while a snapshot reads tables that the rollup has replaced.
     with services.snapshots.pause(), services.rollup.pause():
-        services.warehouse.checkpoint()
+        services.warehouse.checkpoint_when_idle()
 
 
 def start_scheduled_experiments(services: PipelineServices) -> None:

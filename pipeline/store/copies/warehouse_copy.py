@@ -1,20 +1,15 @@
 """Copy of the whole warehouse into another DuckDB file, while it is in use."""
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 import duckdb
 
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.private_files import make_private_folder
 from pipeline.store.spool.loaded_events import read_loaded_seq
-from pipeline.store.warehouse.connection import Warehouse
-
-CHECKPOINT_SECONDS: Final = 120.0
-_PAUSE_SECONDS: Final = 0.05
+from pipeline.store.warehouse.connection import Warehouse, when_idle
 
 
 def copy_warehouse(warehouse: Warehouse, path: Path, *, at_begin: Callable[[], None]) -> int:
@@ -39,7 +34,8 @@ def copy_warehouse(warehouse: Warehouse, path: Path, *, at_begin: Callable[[], N
             loaded_seq = read_loaded_seq(cursor) or 0
             at_begin()
             cursor.execute(f'COPY FROM DATABASE "{source}" TO "{name}"')
-        _move_log_into_file(warehouse, name)
+        # A search for a table looks at the copy, too.
+        when_idle(lambda: _checkpoint(warehouse, name))
     finally:
         # The connection may have been opened anew, without the copy.
         with suppress(duckdb.Error), warehouse.cursor() as cursor:
@@ -47,16 +43,6 @@ def copy_warehouse(warehouse: Warehouse, path: Path, *, at_begin: Callable[[], N
     return loaded_seq
 
 
-def _move_log_into_file(warehouse: Warehouse, name: str) -> None:
-    """Checkpoint the copy, as soon as no other transaction looks at it: a search for a table does."""
-    deadline = time.monotonic() + CHECKPOINT_SECONDS
-    while True:
-        try:
-            with warehouse.cursor() as cursor:
-                cursor.execute(f'CHECKPOINT "{name}"')
-        except duckdb.TransactionException:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(_PAUSE_SECONDS)
-        else:
-            return
+def _checkpoint(warehouse: Warehouse, name: str) -> None:
+    with warehouse.cursor() as cursor:
+        cursor.execute(f'CHECKPOINT "{name}"')

@@ -3,11 +3,11 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias, TypeVar
 
 import duckdb
 import polars as pl
@@ -29,6 +29,7 @@ from pipeline.store.warehouse.connections.reopening import ReopeningConnection
 logger = logging.getLogger(__name__)
 
 Cursor: TypeAlias = duckdb.DuckDBPyConnection
+ResultT = TypeVar("ResultT")
 # Errors of writing a file, such as a full disk or missing permissions.
 DISK_FAILURES: Final = (OSError, duckdb.IOException, DiskFullError)
 # DuckDB must not checkpoint during a commit or at closing: without the room it would be lost for good.
@@ -41,6 +42,9 @@ _MOST_MEMORY: Final = 1536 * 2**20
 _KEPT_CACHE: Final = "256 MiB"
 # After a checkpoint that failed or had no room, until the next attempt during commits.
 _RETRY_SECONDS: Final = 10.0
+# How long a checkpoint waits for transactions in its way, and between two attempts.
+CHECKPOINT_SECONDS: Final = 120.0
+_PAUSE_SECONDS: Final = 0.05
 
 
 class WarehouseBusyError(Exception):
@@ -165,6 +169,10 @@ class Warehouse:
                 cursor.execute("CHECKPOINT")
         return True
 
+    def checkpoint_when_idle(self) -> bool:
+        """Checkpoint as soon as no other transaction writes; see `checkpoint` and `when_idle`."""
+        return when_idle(self.checkpoint)
+
     def checkpoint_if_large(self) -> None:
         """Move a log of the set size into the file, where possible; a failure is logged."""
         if self._log_bytes() < self._max_log_bytes or time.monotonic() < self._no_checkpoint_before:
@@ -286,3 +294,18 @@ def registered(cursor: Cursor, name: str, rows: pl.DataFrame) -> Iterator[None]:
             cursor.unregister(name)
         raise
     cursor.unregister(name)
+
+
+def when_idle(checkpoint: Callable[[], ResultT]) -> ResultT:
+    """Call what checkpoints a database as soon as no other transaction is in its way.
+
+    Raises WarehouseUnavailableError where one is all the time.
+    """
+    deadline = time.monotonic() + CHECKPOINT_SECONDS
+    while True:
+        try:
+            return checkpoint()
+        except duckdb.TransactionException as error:
+            if time.monotonic() > deadline:
+                raise WarehouseUnavailableError("other transactions prevent a checkpoint") from error
+            time.sleep(_PAUSE_SECONDS)

@@ -1,7 +1,8 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from pipeline.available_memory import available_memory
 from pipeline.settings import Settings
 from pipeline.store.warehouse import connection
 from pipeline.store.warehouse.connection import Warehouse, WarehouseBusyError
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from tests.waiting import wait_until
 
 # A process of its own that opens a warehouse, does something, and says so.
 OPEN = """
@@ -136,6 +139,43 @@ def test_after_a_checkpoint_nothing_is_left_to_replay(settings: Settings) -> Non
     assert log.stat().st_size > 0
     warehouse.checkpoint()
     assert not log.exists() or log.stat().st_size == 0
+    warehouse.close()
+
+
+def test_a_checkpoint_waits_for_a_transaction_that_writes(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = Warehouse.open(settings)
+    log = settings.warehouse_path.with_name("warehouse.duckdb.wal")
+    attempts: list[int] = []
+    with ThreadPoolExecutor(1) as threads, ExitStack() as writing:
+        writing.enter_context(warehouse.transaction()).execute("CREATE TABLE numbers AS SELECT 1 AS n")
+        checkpoint = warehouse.checkpoint
+
+        def counted() -> bool:
+            attempts.append(1)
+            return checkpoint()
+
+        monkeypatch.setattr(warehouse, "checkpoint", counted)
+        done = threads.submit(warehouse.checkpoint_when_idle)
+        # The transaction goes on through the first attempts, and is committed then.
+        wait_until(lambda: len(attempts) > 2)
+        writing.close()
+        assert done.result()
+    assert not log.exists() or log.stat().st_size == 0
+    warehouse.close()
+
+
+def test_a_checkpoint_that_is_prevented_all_the_time_says_so(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "CHECKPOINT_SECONDS", 0.0)
+    warehouse = Warehouse.open(settings)
+    with ThreadPoolExecutor(1) as threads, warehouse.transaction() as cursor:
+        cursor.execute("CREATE TABLE numbers AS SELECT 1 AS n")
+        done = threads.submit(warehouse.checkpoint_when_idle)
+        with pytest.raises(WarehouseUnavailableError, match="prevent a checkpoint"):
+            done.result()
     warehouse.close()
 
 
