@@ -1,4 +1,4 @@
-"""A table of Spark gives the report of its rows."""
+"""Tables of Spark give the report of their rows, of every measure."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,16 +12,20 @@ from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Ratio
 from tests.engine.frames.lazy.shop import shop_rows
 from tests.engine.frames.same_reports import differences
+from tests.pipeline.measured_visitors import MADE, assert_same, drawn_visitors, treatment
+
+# PySpark looks for pandas when it fetches Arrow tables, and warns of version 3.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 
-@pytest.fixture
-def spark(tmp_path: Path) -> Iterator[SparkSession]:
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     if shutil.which("java") is None:
         pytest.skip("needs Java: apt-get install openjdk-17-jre-headless")
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark") / "warehouse"),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         # The days must not depend on the zone of the session.
@@ -37,8 +41,6 @@ def spark(tmp_path: Path) -> Iterator[SparkSession]:
 
 
 @pytest.mark.long(seconds=35)
-# PySpark looks for pandas when it fetches Arrow tables, and warns of version 3.
-@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_path: Path) -> None:
     rows = shop_rows(2000)
     rows.write_parquet(tmp_path / "shop.parquet")
@@ -56,3 +58,19 @@ def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_
     report = analyze_frame(spark.read.parquet(str(tmp_path / "shop.parquet")), **asked)
     assert report.goals[0].variants[0].visitors > 100
     assert differences(report, analyze_frame(rows, **asked)) == []
+
+
+@pytest.mark.long(seconds=25)
+def test_every_measure_has_the_numbers_of_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows have those of every other door: see `tests.pipeline.test_measures`."""
+    rows = drawn_visitors()
+    rows.write_parquet(tmp_path / "visitors.parquet")
+    table = spark.read.parquet(str(tmp_path / "visitors.parquet"))
+    # A funnel has no sums, so that one with it would be fetched whole.
+    summed = [name for name in MADE if name != "funnel"]
+    assert len(summed) > 7
+    for names in (summed, ["funnel"]):
+        goals = {name: MADE[name].frame for name in names}
+        found, wanted = (analyze_frame(one, control="Control", goals=goals) for one in (table, rows))
+        for name in names:
+            assert_same(treatment(found, name), treatment(wanted, name), f"Spark, {name}")
