@@ -127,12 +127,15 @@ def remove(cursor: Cursor, kind: str, experiment_id: str, visitor_keys: pl.Serie
 
 
 def count_rows_of(cursor: Cursor, experiment_id: str, visitor_keys: pl.Series) -> int:
-    """Count the rows of visitors, and of their orders."""
-    with registered(cursor, "sought", visitor_keys.alias("visitor_key").to_frame()):
-        of_both = " UNION ALL ".join(
-            f"SELECT visitor_key FROM {result_table(kind, experiment_id)}" for kind in ("visitors", "orders")
-        )
-        query = f"SELECT count(*) FROM ({of_both}) SEMI JOIN sought USING (visitor_key)"
+    """Count the rows of visitors, or of units, with one of the keys, and those of their orders."""
+    rows, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))
+    columns = ("visitor_key", *([UNIT_KEY] if UNIT_KEY in read_columns(cursor, experiment_id) else ()))
+    with registered(cursor, "sought", visitor_keys.alias("key").to_frame()):
+        is_sought = " OR ".join(f"{name} IN (FROM sought)" for name in columns)
+        query = f"""
+            SELECT (SELECT count(*) FROM {rows} WHERE {is_sought})
+              + (SELECT count(*) FROM {orders} WHERE visitor_key IN (FROM sought))
+        """
         return int(cursor.execute(query).fetchall()[0][0])
 
 

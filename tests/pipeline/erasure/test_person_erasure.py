@@ -16,6 +16,7 @@ import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.units import AttributeUnit, Unit
 from engine.errors import InvalidDesignError
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import rule_of
@@ -332,3 +333,38 @@ def test_an_erasure_takes_turns_with_refreshes_and_new_events(
     assert (receipt.events, receipt.is_complete) == (4, True)
     assert store.observe(experiment, project).visitors.tolist() == [1, 0]
     assert store.rollup.rebuild(project.id).drifted == ()
+
+
+@pytest.mark.parametrize("unit", ["user", AttributeUnit(attribute="account")])
+def test_a_unit_of_erased_persons_alone_is_a_hash_of_no_id(
+    store: WorkingStore, project: Project, unit: Unit
+) -> None:
+    experiment = store.add_experiment(project, unit=unit)
+    rows = [
+        an_exposure(
+            experiment,
+            number % 2,
+            f"v{number}",
+            user_id=f"u{number}",
+            sender="server",
+            custom=account_of(number),
+        )
+        for number in range(6)
+    ]
+    shown = an_exposure(experiment, 0, GONE, user_id=GONE_USER, sender="server", custom=account_of(99))
+    store.write(project, shown, a_purchase(GONE, user_id=GONE_USER), *rows)
+    ended = store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
+    store.rollup.refresh(project.id)
+    keys = pl.Series([hash64(one) for one in (GONE, GONE_USER, "firm 99")], dtype=pl.UInt64)
+    before = store.results.report(ended, project, now=NOW)
+    with store.warehouse.cursor() as cursor:
+        assert visitors.count_rows_of(cursor, experiment.id, keys) > 0
+        assert visitors.count_rows_of(cursor, experiment.id, keys[1:]) > 0
+    assert erase_visitor(store, project).is_complete
+    with store.warehouse.cursor() as cursor:
+        assert visitors.count_rows_of(cursor, experiment.id, keys) == 0
+    assert store.results.report(ended, project, now=NOW).goals == before.goals
+
+
+def account_of(number: int) -> str:
+    return f'{{"account":"firm {number}"}}'

@@ -110,11 +110,16 @@ def release_rows(cursor: Cursor, experiment_id: str, keys: pl.Series) -> None:
         cursor.execute(
             f"UPDATE {orders} SET visitor_key = r.number FROM released r WHERE visitor_key = r.key"
         )
-        if has_units(cursor, experiment_id):
-            # A user is a unit of its own, whose visitors stay together.
-            cursor.execute(
-                f"UPDATE {rows} SET {UNIT_KEY} = r.number FROM released r WHERE {UNIT_KEY} = r.key"
-            )
+    if has_units(cursor, experiment_id):
+        # A unit of erased persons alone, such as a user, stays one, under a key that is no hash of its id.
+        cursor.execute(
+            f"""
+            UPDATE {rows} SET {UNIT_KEY} = n.number FROM (
+              SELECT {UNIT_KEY} AS unit, min(visitor_key) AS number FROM {rows}
+              WHERE {UNIT_KEY} >= {ERASED_KEYS} GROUP BY ALL HAVING max(visitor_key) < {ERASED_KEYS}
+            ) n WHERE {UNIT_KEY} = n.unit
+            """
+        )
 
 
 def blank_unused_values(cursor: Cursor, experiment_id: str) -> None:
