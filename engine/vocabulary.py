@@ -21,6 +21,8 @@ Prior = Literal["flat", "pre_period", "lift"]
 RevenuePer = Literal["visitor", "order"]
 # What a ratio takes of the events of its numerator and denominator.
 Summed = Literal["count", "value"]
+# Whose values a quantile is of.
+QuantileOf = Literal["visitor", "event"]
 MetricUnit = Literal["share", "cents", "number"]
 Direction = Literal["increase", "decrease"]
 ChangeAction = Literal[

@@ -81,6 +81,8 @@ TESTED_BY = {
     "pipeline/rollup/visitor_units.py": "tests/pipeline/results/test_unit_evidence.py",
     "pipeline/store/warehouse/unit_sums.py": "tests/pipeline/results/test_unit_evidence.py",
     "pipeline/rollup/export_selection.py": "tests/pipeline/results/test_exports.py",
+    "pipeline/rollup/bucket_sums.py": "tests/pipeline/rollup/test_run_property.py",
+    "pipeline/rollup/goals/bucketed_values.py": "tests/pipeline/rollup/test_run_property.py",
     "pipeline/rollup/goals/summed_goals.py": "tests/pipeline/results/test_covariates.py",
     "pipeline/store/warehouse/category_sums.py": "tests/pipeline/results/test_covariates.py",
     "pipeline/store/warehouse/order_currencies.py": "tests/pipeline/results/test_other_currencies.py",

@@ -9,7 +9,7 @@ import typer
 from api.app import create_app
 from api.cli.app import app
 from api.errors import ERROR_CODES, ErrorCode
-from engine.measures.measure_table import EVENT_MEASURES
+from engine.measures.measure_table import CONFIG_MEASURES
 from pipeline.events.rejections import CODES
 from pipeline.settings import Settings
 from pipeline.store.catalog.keys import SCOPES
@@ -96,7 +96,7 @@ if __name__ == "__main__":
     print("\n".join(operations()))  # noqa: T201 - same
 
 
-@pytest.mark.parametrize("name", EVENT_MEASURES)
+@pytest.mark.parametrize("name", CONFIG_MEASURES)
 def test_every_measure_has_a_row(name: str) -> None:
     assert re.search(
         rf"^\| `{name}`[ |(]", (ROOT / "docs" / "experiment-settings.md").read_text(), re.MULTILINE

@@ -17,7 +17,7 @@ MeasuredGoalOption = Annotated[
         "--goal",
         help="Column of a goal: `bought` (1 or 0), or with its kind: `spend:revenue`, `pages:count`,"
         " `score:value`, `load:mean`, `active:retained`; or a name: `aov:ratio=spend/orders`,"
-        " `checkout:funnel=cart,paid`, `p90:quantile=load@0.9`.",
+        " `checkout:funnel=cart,paid`, `p90:quantile=load@0.9`, or `event_quantile` of all rows.",
     ),
 ]
 CovariateOption = Annotated[
@@ -139,11 +139,12 @@ def _measure(option: str, kind: str) -> "GoalMeasure":
         return Ratio(numerator, denominator)
     if word == "funnel" and equals:
         return Funnel(*(step for step in columns.split(",") if step))
-    if word == "quantile" and equals:
+    if word in {"quantile", "event_quantile"} and equals:
         column, at, share = columns.rpartition("@")
         if not (column and at):
             raise typer.BadParameter(f"{option!r}: write a quantile as in `p90:quantile=seconds@0.9`")
-        return Quantile(column, q=_number(share, "a share", "--goal p90:quantile=seconds@0.9"))
+        q = _number(share, "a share", "--goal p90:quantile=seconds@0.9")
+        return Quantile(column, q=q, of="visitor" if word == "quantile" else "event")
     return "converted" if kind in {"", "conversion"} else kind  # type: ignore[return-value]  # checked by caller
 
 

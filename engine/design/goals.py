@@ -11,7 +11,7 @@ from engine.measures.event_selection import (
     page_problems,
     without_nulls,
 )
-from engine.measures.measure_table import CONFIG_MEASURES, EVENT_MEASURES, measure_of
+from engine.measures.measure_table import CONFIG_MEASURES, measure_of
 from engine.validation.check import Check, unchecked
 from engine.validation.records import Record, keys_of
 from engine.validation.values import at, choice, currency, number, shown, whole
@@ -62,7 +62,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 def _config_description() -> str:
     by_type = "; ".join(f"{goal_type} `{{{_own_keys(goal_type)}}}`" for goal_type in CONFIG_KEYS)
-    measures = "; ".join(f"`{name}`, {measure.description}" for name, measure in EVENT_MEASURES.items())
+    measures = "; ".join(f"`{name}`, {measure.description}" for name, measure in CONFIG_MEASURES.items())
     measures = measures.replace("`converted`,", "`converted` (default),", 1)
     return (
         f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`; `window`, the days "
@@ -103,7 +103,7 @@ def counts_money(goal_type: GoalType, tracking: Mapping[str, Any]) -> bool:
 
 
 def missing_event_keys(goals: object) -> Iterator[Problem]:
-    """Refuse measures that are not of events, or lack a key that the service needs to count them.
+    """Refuse measures that lack a key that the service needs to count events.
 
     `goals` are still JSON-like, or built. The goals of data frames have columns instead of events.
     """
@@ -113,11 +113,6 @@ def missing_event_keys(goals: object) -> Iterator[Problem]:
             continue
         name = config.get("measure")
         measure = CONFIG_MEASURES.get(name) if isinstance(name, str) else None
-        if measure is not None and not measure.is_of_events:
-            known = ", ".join(map(repr, EVENT_MEASURES))
-            yield Problem(
-                f"goals[{index}].config.measure", f"{name!r} is of tables, not of events; use one of {known}"
-            )
         if measure is not None and measure.needed_of_events is not None:
             key, message = measure.needed_of_events
             if config.get(key) is None:

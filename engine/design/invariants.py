@@ -151,6 +151,22 @@ def _margins_can_be_shown(experiment: Record) -> Iterator[Problem]:
                 yield Problem(f"goals[{index}].config.{key}", why)
 
 
+def _bandit_learns_from_means(experiment: Record) -> Iterator[Problem]:
+    """Refuse a quantile as the primary goal of a bandit, which learns epoch by epoch."""
+    if experiment.get("traffic_strategy") != "bandit":
+        return
+    goals = [as_mapping(goal) for goal in experiment.get("goals", ())]
+    is_marked = any(goal.get("is_primary") for goal in goals)
+    for index, goal in enumerate(goals):
+        is_primary = goal.get("is_primary") if is_marked else index == 0
+        if is_primary and as_mapping(goal.get("config", {})).get("measure") == "quantile":
+            yield Problem(
+                f"goals[{index}].config.measure",
+                "a quantile can't be averaged over changing weights: make a mean or a share the primary goal "
+                "of a bandit, or traffic_strategy `fixed`",
+            )
+
+
 EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _selector_for_trigger,
     pattern_fits("url_match_type", "url"),
@@ -163,4 +179,5 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     statistics_fit,
     _margins_can_be_shown,
     unit_fits,
+    _bandit_learns_from_means,
 )

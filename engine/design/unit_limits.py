@@ -26,6 +26,10 @@ def unit_fits(experiment: Record) -> Iterator[Problem]:
     if statistics.get("cuped") and tuple(statistics.get("covariates", OWN_HISTORY)) != OWN_HISTORY:
         yield Problem("statistics.covariates", "must be pre_period alone where units are compared")
     for index, goal in enumerate(experiment.get("goals", ())):
-        if as_mapping(as_mapping(goal).get("config", {})).get("cap_percentile") is not None:
+        config = as_mapping(as_mapping(goal).get("config", {}))
+        if config.get("measure") == "quantile":
+            where = f"goals[{index}].config.measure"
+            yield Problem(where, "must not be quantile where units are compared: take the mean, by value")
+        if config.get("cap_percentile") is not None:
             where = f"goals[{index}].config.cap_percentile"
             yield Problem(where, "must be null where units are compared: caps are of visitors")

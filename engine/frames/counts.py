@@ -22,8 +22,8 @@ from engine.frames.values import values_of
 from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes, with_known_outcomes
 from engine.local_days import from_epoch_days, from_epoch_microseconds
 from engine.stats.arrays import IntArray
+from engine.stats.clustered_buckets import ClusteredBuckets
 from engine.stats.moments import Moments
-from engine.stats.value_buckets import ValueBuckets
 
 
 def count(  # noqa: PLR0913  # rows and what they are of
@@ -127,12 +127,23 @@ def _plain(
 def _quantiles(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> dict[int, QuantileEvidence]:
     """Count the values of goals that are quantiles, by the goal's place."""
     return {
-        place: QuantileEvidence.of(
-            kind.q, tuple(ValueBuckets.of(arm[f"sum_{place}"].drop_nulls().to_numpy()) for arm in arms)
-        )
+        place: _quantile(kind, [arm[f"sum_{place}"].drop_nulls() for arm in arms])
         for place, kind in enumerate(kinds)
         if isinstance(kind, Quantile)
     }
+
+
+def _quantile(kind: Quantile, arms: Sequence[pl.Series]) -> QuantileEvidence:
+    """Count the values of a goal by variant."""
+    return QuantileEvidence.of(kind.q, [quantile_buckets(arm) for arm in arms])
+
+
+def quantile_buckets(values: pl.Series) -> ClusteredBuckets:
+    """Count the values of visitors, or the lists of values of their events."""
+    if not isinstance(values.dtype, pl.List):
+        return ClusteredBuckets.of(np.arange(len(values)), values.to_numpy())
+    who = np.repeat(np.arange(len(values)), values.list.len().to_numpy())
+    return ClusteredBuckets.of(who, values.explode().to_numpy())
 
 
 def _observed(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray | None:

@@ -169,6 +169,7 @@ class FrameGoal:
             "per": "order" if self.order_column else None,
             "currency": self.own_currency,
             "q": getattr(self, "q", None),
+            "of": getattr(self, "of", None),
             "guardrail_margin_percent": self.guardrail,
             "guardrail_margin_absolute": self.guardrail_absolute,
             "minimum_effect_percent": self.minimum_effect,

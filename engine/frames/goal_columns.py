@@ -27,7 +27,8 @@ def goal_columns(
         yield number(frame, kind.numerator).fill_null(0.0).alias(f"goal_{place}")
         yield number(frame, kind.denominator).fill_null(0.0).alias(f"orders_{place}")
     elif isinstance(kind, Quantile):
-        yield number(frame, kind.column).alias(f"goal_{place}")
+        values = _lists(frame, kind.column) if kind.of == "event" else number(frame, kind.column)
+        yield values.alias(f"goal_{place}")
     else:
         yield _of_one_column(frame, name, kind, currency).alias(f"goal_{place}")
 
@@ -53,6 +54,16 @@ def number(frame: pl.DataFrame, name: str) -> pl.Expr:
     if (numbers.abs() > MOST_NUMBER).any():
         raise column_errors.numbers_too_large(name)
     return pl.lit(numbers)
+
+
+def _lists(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """Values of each row as a list of numbers, without nulls; a number is a list of one."""
+    column = frame[name]
+    rows = pl.DataFrame({"row": pl.int_range(len(column), eager=True), name: column})
+    each = rows.explode(name) if isinstance(column.dtype, pl.List) else rows
+    known = each.select("row", number(each, name).alias(name)).drop_nulls()
+    lists = known.group_by("row").agg(name)
+    return pl.lit(rows.select("row").join(lists, on="row", how="left", maintain_order="left")[name])
 
 
 def flag(frame: pl.DataFrame, name: str, *, unknown: int | None = 0) -> pl.Expr:

@@ -9,7 +9,7 @@ from engine.currencies import CURRENCIES
 from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidEvidenceError
 from engine.frames.frame_goal import FrameGoal
-from engine.vocabulary import GoalType
+from engine.vocabulary import GoalType, QuantileOf, words
 
 GoalKind = Literal["custom_event", "revenue"]
 ColumnKind = Literal["custom_event", "converted", "revenue", "count", "value", "mean", "retained"]
@@ -32,6 +32,7 @@ OPTIONS: Final[Mapping[str, str]] = {
     "orders": "column that counts the orders in a row: the goal is compared as revenue per order",
     "currency": "ISO 4217 code of the amounts; by default that of the analysis",
     "q": "share of the visitors below the quantile, 0.001 to 0.999: 0.5 is the median",
+    "of": "'visitor' for what a visitor's rows add up to (default), 'event' for the value of each row",
 }
 
 
@@ -166,10 +167,11 @@ class Funnel(FrameGoal):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Quantile(FrameGoal):
-    """A quantile of a column, added up by visitor; visitors without a number are left out.
+    """A quantile of a column, added up by visitor or of all rows; those without a number are left out.
 
     Such as the median time, or the 90% quantile. Values are counted in buckets of 1%, small whole numbers
-    exactly, and compared as by `truelift.analyze_quantiles`.
+    exactly, and compared as by `truelift.analyze_quantiles`; those of all rows with visitors as the unit.
+    A column of lists has several values a row.
     """
 
     measure: ClassVar[str] = "quantile"
@@ -177,12 +179,15 @@ class Quantile(FrameGoal):
 
     column: str
     q: float = field(kw_only=True)
+    of: QuantileOf = field(kw_only=True, default="visitor")
 
     def __post_init__(self) -> None:
         """Raise InvalidEvidenceError for a value that an option cannot have."""
         FrameGoal.__post_init__(self)
         if self.covariates is not None:
             raise InvalidEvidenceError("Quantile has no covariates: CUPED adjusts means")
+        if self.of not in words(QuantileOf):
+            raise InvalidEvidenceError(f"of of Quantile is 'visitor' or 'event', not {self.of!r}")
         limits = CONFIG_KEYS["custom_event"]["q"].schema
         low, high = limits["minimum"], limits["maximum"]
         given: object = self.q

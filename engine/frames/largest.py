@@ -8,6 +8,7 @@ import polars as pl
 from engine.analysis.evidence.largest_visitors import MOST, LargestVisitors, LargeVisitor
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Quantile
 
 _FIELDS = ("value", "denominator", "before")
 
@@ -15,7 +16,7 @@ _FIELDS = ("value", "denominator", "before")
 def largest_of(
     arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal], values: VisitorValues | None
 ) -> LargestVisitors:
-    """Find the largest visitors of every goal that is a mean; `values` have the caps.
+    """Find the largest visitors of every goal that is a mean, and no quantile; `values` have the caps.
 
     Each frame has `sum_i` of goal i, and `orders_i` and `before_i` where columns give them.
     """
@@ -23,7 +24,7 @@ def largest_of(
     caps = np.full(len(kinds), np.nan) if values is None else values.caps
     for goal, kind in enumerate(kinds):
         for column, arm in enumerate(arms):
-            if not kind.is_share:
+            if not (kind.is_share or isinstance(kind, Quantile)):
                 rows = _rows(arm, goal, float(caps[goal]))
                 found.put(
                     goal,

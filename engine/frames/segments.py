@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from engine.analysis.evidence.segment_quantiles import Arms, SegmentQuantiles
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
 from engine.analysis.evidence.totals import Totals
 from engine.analysis.evidence.visitor_values import no_pairs
@@ -17,7 +18,7 @@ from engine.currencies import USUAL_CURRENCY
 from engine.design.experiment import Experiment
 from engine.design.weight_epochs import WeightEpoch
 from engine.errors import InvalidEvidenceError
-from engine.frames.counts import moment
+from engine.frames.counts import moment, quantile_buckets
 from engine.frames.epochs import WeightEpochs
 from engine.frames.former_arguments import refuse_former_arguments
 from engine.frames.frame_experiment import FrameExperiment
@@ -27,6 +28,7 @@ from engine.frames.kinds import (
     Count,
     Funnel,
     Goals,
+    Quantile,
     Ratio,
     Revenue,
     Value,
@@ -75,13 +77,13 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     """Analyze every value of the columns `segments`, on every goal and variant, as one family.
 
     A visitor with several rows has the segments of the earliest one, or of the first in the frame without
-    times; a null is in no segment of that column. Goals are conversions, funnels, revenue, counts, values and
-    ratios, without covariates, orders and caps; guardrails and `minimum_effect` are of the decision on all
-    visitors, and change nothing here. Everything else is as in `truelift.analyze`. With `sampling`
-    the effects are pooled by a sampled hierarchical model (PyMC, from the extra `bayes`) instead of in
-    closed form. `sums` instead of `df` is a table of sums as there, with the segments of each row, and
-    without ratios. Raises InvalidEvidenceError and InvalidDesignError as `truelift.analyze` does, and
-    NotConvergedError, MissingSamplerError and SamplingError where sampling fails.
+    times; a null is in no segment of that column. Goals are conversions, funnels, revenue, counts, values,
+    ratios and quantiles, without covariates, orders and caps; guardrails and `minimum_effect` are of the
+    decision on all visitors, and change nothing here. Everything else is as in `truelift.analyze`. With
+    `sampling` the effects are pooled by a sampled hierarchical model (PyMC, from the extra `bayes`) instead
+    of in closed form. `sums` instead of `df` is a table of sums as there, with the segments of each row, and
+    without ratios and quantiles. Raises InvalidEvidenceError and InvalidDesignError as `truelift.analyze`
+    does, and NotConvergedError, MissingSamplerError and SamplingError where sampling fails.
     """
     if not segments:
         raise InvalidEvidenceError("name at least one column as a segment")
@@ -113,7 +115,7 @@ def _goals_of_segments(goals: Goals, *, has_rows: bool) -> dict[str, FrameGoal]:
     """Return the goals; InvalidEvidenceError for those that are not compared by segment."""
     found, kinds = goals_of(goals), (Converted, Funnel, Revenue, Count, Value)
     if has_rows:
-        require_kinds(found, "an analysis by segment", *kinds, Ratio)
+        require_kinds(found, "an analysis by segment", *kinds, Ratio, Quantile)
     else:
         require_kinds(found, "an analysis of sums by segment", *kinds)
     require_unadjusted(found, "an analysis by segment takes no covariates, orders or caps")
@@ -147,24 +149,45 @@ def _count(rows: pl.DataFrame, columns: Columns, arms: Sequence[str]) -> Segment
     visitors = done.join(first, on="visitor")
     everyone = _counts(visitors, np.zeros(visitors.height, np.int64), 1, len(arms), kinds)
     found = list(_by_column(visitors, columns, len(arms), kinds))
+    quantiles = {
+        goal: SegmentQuantiles(
+            kind.q,
+            tuple(_arms(one, goal, len(arms)) for _, _, parts in found for one in parts),
+            _arms(visitors, goal, len(arms)),
+        )
+        for goal, kind in enumerate(kinds)
+        if isinstance(kind, Quantile)
+    }
+    counts = Counts.concatenate([*(counts for _, counts, _ in found), everyone]).with_quantiles(quantiles)
     return SegmentEvidence(
-        segments=tuple(segment for segments, _ in found for segment in segments),
-        counts=Counts.concatenate([counts for _, counts in found]),
-        everyone=everyone[0],
+        segments=tuple(segment for segments, _, _ in found for segment in segments),
+        counts=counts[:-1],
+        everyone=counts[-1],
         as_of=moment(rows["at"].max()),
+        quantiles=quantiles,
     )
+
+
+def _arms(visitors: pl.DataFrame, goal: int, variants: int) -> Arms:
+    """Count the values of a quantile of some visitors, by variant."""
+    values = (
+        visitors.filter(pl.col("variant") == variant)[f"sum_{goal}"].drop_nulls()
+        for variant in range(variants)
+    )
+    return tuple(map(quantile_buckets, values))
 
 
 def _by_column(
     visitors: pl.DataFrame, columns: Columns, variants: int, kinds: Sequence[FrameGoal]
-) -> Iterator[tuple[list[Segment], Counts]]:
-    """Count each value of each column; columns and values in order of their names."""
+) -> Iterator[tuple[list[Segment], Counts, list[pl.DataFrame]]]:
+    """Count each value of each column; columns and values in order of their names, with their visitors."""
     for place in np.argsort(np.array(columns.segments), kind="stable").tolist():
         known = visitors.drop_nulls(f"segment_{place}")
         values = known[f"segment_{place}"].unique().sort()
         codes = known[f"segment_{place}"].replace_strict(values, pl.int_range(len(values), eager=True))
         counts = _counts(known, codes.cast(pl.Int64).to_numpy(), len(values), variants, kinds)
-        yield [Segment(columns.segments[place], value) for value in values.to_list()], counts
+        parts = known.sort(f"segment_{place}").partition_by(f"segment_{place}", maintain_order=True)
+        yield [Segment(columns.segments[place], value) for value in values.to_list()], counts, parts
 
 
 def _counts(
@@ -179,7 +202,8 @@ def _counts(
     ]
     done = [visitors[f"done_{goal}"].to_numpy() for goal in range(len(kinds))]
     amounts = [
-        nothing if kind.is_share else visitors[f"sum_{goal}"].to_numpy() for goal, kind in enumerate(kinds)
+        nothing if kind.is_share or isinstance(kind, Quantile) else visitors[f"sum_{goal}"].to_numpy()
+        for goal, kind in enumerate(kinds)
     ]
 
     def hits(taken: Sequence[BoolArray]) -> IntArray:

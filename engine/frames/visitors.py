@@ -91,6 +91,8 @@ def _is_done(goal: int, kind: FrameGoal) -> pl.Expr:
     """Tell whether a row counts as a conversion: a ratio by its denominator, values by any number but 0."""
     if isinstance(kind, Ratio):
         return pl.col(f"orders_{goal}") != 0
+    if isinstance(kind, Quantile) and kind.of == "event":
+        return pl.col(f"goal_{goal}").list.eval(pl.element() != 0).list.any().fill_null(value=False)
     if isinstance(kind, Value | Mean | Quantile):
         return (pl.col(f"goal_{goal}") != 0).fill_null(value=False)
     is_positive = pl.col(f"goal_{goal}") > 0
@@ -103,6 +105,8 @@ def _value(goal: int, kind: FrameGoal) -> pl.Expr:
     if isinstance(kind, Mean):
         return column.mean()
     if isinstance(kind, Quantile):
+        if kind.of == "event":
+            return pl.when(column.count() > 0).then(column.explode().drop_nulls().implode())
         return pl.when(column.count() > 0).then(column.sum())
     return column.max() if isinstance(kind, Retained) else column.sum()
 

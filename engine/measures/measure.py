@@ -42,7 +42,7 @@ class Measure:
     first counts alone, and none without a value. `columns` are those of a visitor's row besides the time, day
     and cents of the goal, from which the sums over visitors follow (`engine.measures.sums`). A measure with
     `days` counts events of those days since the first exposure only, by the config. `known_after` says when a
-    visitor's outcome is known. One that is not `is_of_events` is of tables only.
+    visitor's outcome is known.
 
     Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
     results have a `mean`; others have the conversion rate or the revenue in its place.
@@ -68,7 +68,6 @@ class Measure:
     divided_by: Callable[[Config], Summed | None] = _nothing
     columns: tuple[Column, ...] = ()
     days: Callable[[Config], tuple[int, int] | None] = _nothing
-    is_of_events: bool = True
     has_days: bool = False
     has_mean: bool = True
 
@@ -86,6 +85,11 @@ class Measure:
         own = self.days(config)
         window: int | None = config.get("window")
         return window if own is None else own[1] + 1
+
+    @property
+    def is_quantile(self) -> bool:
+        """Tell whether values are counted by bucket, for a quantile of them."""
+        return "q" in self.keys
 
     @property
     def is_per_order(self) -> bool:

@@ -35,10 +35,6 @@ CONFIG_MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
     {name: one for name, one in MEASURES.items() if one.unit != "cents"}
 )
 """Measures that a goal names in its config."""
-EVENT_MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
-    {name: one for name, one in CONFIG_MEASURES.items() if one.is_of_events}
-)
-"""Those that are counted from events, so that goals of the service can have them."""
 
 
 def measure_of(goal_type: GoalType, config: Mapping[str, Any]) -> Measure:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from engine.vocabulary import Summed
 
-Column = Literal["cents", "amount", "denominator", "orders", "steps"]
-"""A whole number of each visitor and goal."""
+Column = Literal["cents", "amount", "denominator", "orders", "steps", "values", "event_values"]
+"""A whole number of each visitor and goal, or of each event of a visitor."""
 SumName = Literal["money", "amount", "denominator", "amount_plus_denominator", "amount_minus_denominator"]
+BucketSumName = Literal["values", "values_times_lower", "values_times_others"]
 
 VALUE_UNIT: Final = 10_000
 """The whole number that stands for a value of 1: values have four decimals."""
@@ -38,6 +39,13 @@ SUMS: Final[Mapping[str, Sum]] = MappingProxyType(
     {one.name: one for one in (MONEY, AMOUNT, DENOMINATOR, PLUS, MINUS)}
 )
 """Every sum by its name; the order numbers them while visitors are counted."""
+
+BUCKET_SUMS: Final[tuple[BucketSumName, ...]] = get_args(BucketSumName)
+"""Sums by bucket of values, of goals that are quantiles.
+
+Of the values that each visitor has in the bucket: their number and its squares, and its products with the
+numbers of the visitor's lower values and of those in other buckets. See `engine.stats.clustered_buckets`.
+"""
 
 
 def unit_of(summed: Summed | None) -> int | None:

@@ -24,6 +24,7 @@ from pipeline.results.funnels import funnels_of
 from pipeline.results.known_outcomes import with_known_outcomes
 from pipeline.results.largest_visitors import with_extremes
 from pipeline.results.other_currencies import read_other_currencies
+from pipeline.results.quantiles import with_quantiles
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
 from pipeline.results.unit_evidence import with_units
@@ -57,13 +58,14 @@ class Observation:
         counted = self._cells(segment)
         cells = self._align(counted)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
-        evidence = evidence_of(self.experiment, cells, days)
+        evidence, known = evidence_of(self.experiment, cells, days), cells
         if last:
+            known = self._align(up_to(counted, last))
             evidence = with_known_outcomes(
                 self.experiment,
                 evidence,
                 cohorts=self._align(read_cohorts(self.cursor, self.experiment.id, last, segment)),
-                known=self._align(up_to(counted, last)),
+                known=known,
             )
         epochs = self._epochs(segment, last)
         # Epochs are analyzed separately, and only counts and revenue are known of each; units have their own.
@@ -85,7 +87,7 @@ class Observation:
             values=values,
             covariates={} if values is None else covariates_of(self.experiment, values),
         )
-        found = self._with_extremes(read, segment, last)
+        found = self._with_extremes(with_quantiles(self.experiment, read, known), segment, last)
         if not self._has_units:
             return found
         return with_units(self.cursor, self.experiment, self.published, found, cells, segment, last)

@@ -15,6 +15,7 @@ from engine.measures.sums import AMOUNT, MONEY
 from engine.stats.arrays import IntArray
 from pipeline.results.exact_sums import moments_of
 from pipeline.results.goal_amounts import cells_of, ratios_from, with_amounts
+from pipeline.results.quantiles import quantiles_by_segment
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.aggregates import EVERYONE
 
@@ -38,9 +39,10 @@ def segment_evidence_of(  # noqa: PLR0913  # the rest is said by name
     names = _segments(counted)
     counts = _counts(experiment, counted, names)
     if cohorts is not None and known is not None:
-        counts = _counts(
-            experiment, known.filter(pl.col("variant") < len(experiment.variants)), names, cohorts, counts
-        )
+        counted = known.filter(pl.col("variant") < len(experiment.variants))
+        counts = _counts(experiment, counted, names, cohorts, counts)
+    quantiles = quantiles_by_segment(experiment, counted.join(_rows(names), on=["dimension", "value"]))
+    counts = counts.with_quantiles(quantiles)
     return SegmentEvidence(
         segments=_named(names),
         counts=counts[:-1],
@@ -48,6 +50,7 @@ def segment_evidence_of(  # noqa: PLR0913  # the rest is said by name
         everyone=counts[-1],
         left_out=left_out or {},
         as_of=as_of,
+        quantiles=quantiles,
     )
 
 
@@ -79,12 +82,7 @@ def _counts(
 
     With `cohorts`, of visitors with a known outcome; `so_far` are then the counts of all.
     """
-    goals = len(experiment.goals)
-    everyone = pl.DataFrame(
-        {"dimension": [EVERYONE], "value": [EVERYONE], "row": [names.height]},
-        schema_overrides={"row": pl.UInt32},
-    )
-    rows = pl.concat([names, everyone], how="diagonal")
+    goals, rows = len(experiment.goals), _rows(names)
     placed = cells.join(rows, on=["dimension", "value"])
     done = cells_of(placed, MONEY)
     visitors = _visitors(placed.filter(pl.col("goal").is_null()), rows.height, experiment)
@@ -117,6 +115,15 @@ def _counts(
         so_far=totals,
         ratios=ratios_from(experiment, placed, observed, lambda sums: _place(sums, "row", "goal", "variant")),
     )
+
+
+def _rows(names: pl.DataFrame) -> pl.DataFrame:
+    """Number the segments, and all visitors after the last one."""
+    everyone = pl.DataFrame(
+        {"dimension": [EVERYONE], "value": [EVERYONE], "row": [names.height]},
+        schema_overrides={"row": pl.UInt32},
+    )
+    return pl.concat([names, everyone], how="diagonal")
 
 
 def _visitors(placed: pl.DataFrame, rows: int, experiment: Experiment) -> IntArray:

@@ -12,8 +12,9 @@ from typing import Final
 import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import MOST_DAYS
-from engine.measures.sums import MONEY
+from engine.measures.sums import BUCKET_SUMS, MONEY
 from engine.measures.sums import SUMS as SUMS_OF_GOALS
+from pipeline.rollup.bucket_sums import bucket_sums
 from pipeline.rollup.counting_rules import LEFT_OUT
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE, SUM_NAMES
@@ -21,7 +22,7 @@ from pipeline.store.warehouse.cubes import cube_parts
 from pipeline.store.warehouse.segment_dimensions import CUSTOM
 from pipeline.store.warehouse.visitors import day_column, summed_columns
 
-CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "sum", "day")
+CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "sum", "day", "bucket")
 # As `pipeline.store.warehouse.aggregates` describes them.
 SUMS: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "visitors": pl.Int64,
@@ -42,6 +43,7 @@ SCHEMA: Final = pl.Schema(
         "goal": pl.UInt8,
         "sum": SUM_NAMES,
         "day": pl.Int32,
+        "bucket": pl.Int32,
         **SUMS,
     }
 )
@@ -54,7 +56,7 @@ _VARIANTS: Final = 32
 _FIRST_MARK: Final = _VARIANTS - (256 - min(LEFT_OUT))
 _GOALS: Final = 64
 _NO_GOAL: Final = _GOALS - 1
-_NUMBERS: Final = {name: number for number, name in enumerate(SUMS_OF_GOALS)}
+_NUMBERS: Final = {name: number for number, name in enumerate((*SUMS_OF_GOALS, *BUCKET_SUMS))}
 _SUMS: Final = 8
 # Sums of several columns are of the cohort only.
 _BY_DAY: Final = tuple(_NUMBERS[one.name] for one in SUMS_OF_GOALS.values() if len(one.columns) == 1)
@@ -172,7 +174,15 @@ def _measures(
         (cubed_low * sign).alias("cohort_cubed_low"),
         *segments,
     )
-    return [exposed, cohort, _by_day(outcomes, visitors, orders, segments)]
+    is_value = orders["bucket"].is_not_null()
+    by_day = _by_day(outcomes, visitors, orders.filter(~is_value), segments)
+    if not is_value.any():
+        return [exposed, cohort, by_day]
+    own = visitors.lazy().select("experiment", "visitor_key", "sign", "variant", "first_day", *segments)
+    by_bucket = bucket_sums(orders.filter(is_value), own, segments).with_columns(
+        _cell(pl.col("goal"), pl.col("sum").replace_strict(_NUMBERS, return_dtype=pl.UInt8), "first_day")
+    )
+    return [exposed, cohort, by_day, by_bucket.drop("experiment", "variant", "first_day", "goal", "sum")]
 
 
 def _by_day(
@@ -254,10 +264,15 @@ def _sums_of(measure: pl.LazyFrame) -> pl.Expr:
     return pl.col([name for name in measure.collect_schema() if name in SUMS]).sum()
 
 
+def _bucket_of(measure: pl.LazyFrame) -> tuple[str, ...]:
+    """Name the further key of sums by bucket."""
+    return ("bucket",) if "bucket" in measure.collect_schema() else ()
+
+
 def _sum_all(measure: pl.LazyFrame) -> pl.LazyFrame:
     everyone = pl.lit(EVERYONE)
     return (
-        measure.group_by("cell")
+        measure.group_by("cell", *_bucket_of(measure))
         .agg(_sums_of(measure))
         .with_columns(*_keys_of(pl.col("cell")), everyone.alias("dimension"), everyone.alias("value"))
         .drop("cell")
@@ -271,7 +286,7 @@ def _sum_by_code(measure: pl.LazyFrame, dimension: str, without: pl.Series) -> p
     return (
         measure.with_columns((pl.col("cell") * _CODES + pl.col(dimension)).alias("cell_and_code"))
         .drop_nulls("cell_and_code")
-        .group_by("cell_and_code")
+        .group_by("cell_and_code", *_bucket_of(measure))
         .agg(_sums_of(measure))
         .with_columns(pl.lit(dimension).alias("dimension"))
     )
@@ -294,10 +309,10 @@ def _with_values(sums: Sequence[pl.DataFrame], values: pl.DataFrame) -> list[pl.
 
 def _sum_by_custom_value(measure: pl.LazyFrame, custom: pl.DataFrame) -> pl.LazyFrame:
     return (
-        measure.group_by(CUSTOM, "cell")
+        measure.group_by(CUSTOM, "cell", *_bucket_of(measure))
         .agg(_sums_of(measure))
         .with_columns(_keys_of(pl.col("cell")))
         .join(custom.lazy(), left_on=["experiment", CUSTOM], right_on=["experiment", "code"])
-        .group_by("dimension", "value", *_KEYS)
+        .group_by("dimension", "value", *_KEYS, *_bucket_of(measure))
         .agg(_sums_of(measure))
     )

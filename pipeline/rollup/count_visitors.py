@@ -15,7 +15,15 @@ from pipeline.rollup.counting_rules import (
     SEVERAL_VARIANTS,
     CountingRules,
 )
-from pipeline.rollup.goals.visitor_events import SUMMED_COLUMNS, VISITOR, events_of_exposed, keys_of
+from pipeline.rollup.goals.bucketed_values import count_in_buckets
+from pipeline.rollup.goals.visitor_events import (
+    BUCKETED,
+    SUMMED_COLUMNS,
+    VISITOR,
+    events_of_exposed,
+    has_values,
+    keys_of,
+)
 from pipeline.rollup.visitor_units import UNITS_OF_EXPOSURES
 from pipeline.store.warehouse.visitors import UNIT_KEY, column_of
 
@@ -39,7 +47,8 @@ class Outcomes:
     the first exposure (1 or 0; cents or amounts). A ratio's conversions are its denominator's. The steps that
     a visitor reached of a funnel are the `orders` of that number.
     `orders`: one row per experiment, visitor, goal, `sum` and local `day` of orders on other days than that
-    of the first conversion, `from_day` (null where only refunds count), with their `cents` or amounts.
+    of the first conversion, `from_day` (null where only refunds count), with their `cents` or amounts; and
+    one per `bucket` of the values of a quantile, without days, with their number in `cents`.
     """
 
     firsts: pl.DataFrame
@@ -104,6 +113,10 @@ def sum_outcomes(
     count.
     """
     events = events_of_exposed(hits, exposed, goals, repeated_orders, rules.factors)
+    values = events.clear()
+    if has_values(goals):
+        is_value = (pl.col("place") % len(SUMMED_COLUMNS)) >= SUMMED_COLUMNS.index(BUCKETED[0])
+        values, events = events.filter(is_value), events.filter(~is_value)
     before = pl.col("before")
     firsts = (
         events.lazy()
@@ -121,8 +134,19 @@ def sum_outcomes(
     firsts = _with_day(firsts, rules.timezone)
     return Outcomes(
         firsts=firsts.with_columns(*_KEYS).drop("place"),
-        orders=_sum_other_days(events, firsts, exposed, rules.timezone),
+        orders=pl.concat(
+            [_sum_other_days(events, firsts, exposed, rules.timezone), _count_values(values, exposed)],
+            how="diagonal",
+        ),
     )
+
+
+def _count_values(values: pl.DataFrame, exposed: pl.DataFrame) -> pl.DataFrame:
+    """Count the values of quantiles in buckets."""
+    keyed = values.with_columns(*_KEYS)
+    of_column = (keyed.filter(pl.col("number") == SUMMED_COLUMNS.index(name)) for name in BUCKETED)
+    counted = count_in_buckets(*of_column)
+    return exposed.select(VISITOR)[counted["row"]].hstack(counted.drop("row"))
 
 
 def _sum_other_days(

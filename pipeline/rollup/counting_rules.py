@@ -199,8 +199,9 @@ def goal_rows(
     `units_of_cent` are those of a value in a minor unit of the project's currency, null for other measures.
     `trusts_servers_only` holds where a browser's money does not count, and `has_amounts` where the goal's
     measure sums up amounts. `field` has the values that count once each: the name of a column, or the JSON
-    pointer of an attribute; null where every event counts. A denominator has the `goal` number of its ratio,
-    and a step that of its funnel. Goals with one of the
+    pointer of an attribute; null where every event counts. `values_of` tells whether the values of a quantile
+    are of the `visitor` or of each `event`; null for other measures. A denominator has the `goal` number of
+    its ratio, and a step that of its funnel. Goals with one of the
     `rule_numbers` differ in NOT_OF_RULES only.
     """
     return pl.DataFrame(
@@ -212,6 +213,7 @@ def goal_rows(
                 *(*_days_us(counted.goal, rules), rules.trusted_revenue),
                 counted.goal.summed is not None,
                 _field_path(counted.goal),
+                counted.goal.tracking["of"] if counted.goal.measure.is_quantile else None,
                 units_of_cent(counted.goal, minor_units(rules.currency)),
             )
             for counted in counted_goals(experiments)
@@ -236,6 +238,7 @@ def goal_rows(
             "trusts_servers_only": pl.Boolean,
             "has_amounts": pl.Boolean,
             "field": pl.String,
+            "values_of": pl.String,
             "units_of_cent": pl.Int64,
         },
         orient="row",

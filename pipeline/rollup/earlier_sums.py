@@ -31,6 +31,7 @@ def complete_earlier_sums(warehouse: Warehouse) -> list[str]:
     if not published:
         return []
     with warehouse.transaction() as cursor:
+        earlier_results.add_buckets(cursor)
         earlier = earlier_results.find_earlier(cursor, published)
         for experiment_id in earlier:
             has_cubes = earlier_results.name_sums(cursor, experiment_id)

@@ -25,6 +25,7 @@ def exported_visitors(  # noqa: PLR0913  # the rest is said by name
     with_keys: bool = False,
 ) -> VisitorExport:
     """Select the visitors of an experiment, with the columns that its goals and covariates have."""
+    quantiles = [goal for goal in experiment.goals if goal.measure.is_quantile]
     return VisitorExport(
         project_id=project.id,
         experiment_id=experiment.id,
@@ -35,6 +36,8 @@ def exported_visitors(  # noqa: PLR0913  # the rest is said by name
         units=units_of(experiment.goals),
         observed_until=observed_until(experiment, as_of, project.timezone),
         units_of_denominators=units_of_denominators(experiment.goals),
+        quantiles=[goal.id for goal in quantiles],
+        of_events=[goal.id for goal in quantiles if goal.tracking["of"] == "event"],
         funnels=[goal.id for goal in experiment.goals if "steps" in goal.measure.columns],
         per_order=[goal.id for goal in experiment.goals if goal.measure.is_per_order],
         with_past=goals_with_past(experiment, goal_ids),

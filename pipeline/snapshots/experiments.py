@@ -42,7 +42,7 @@ from pipeline.store.warehouse.visitors import column_of, read_columns
 
 # Stored instead of a variant id in the sums of visitors counted in no variant.
 # Raise it where files get further columns, so that those of earlier versions are written again.
-_COLUMNS_VERSION: Final = 3
+_COLUMNS_VERSION: Final = 4
 _SET_ASIDE: Final = {
     IDENTITY_CONFLICT: "identity_conflict",
     FLAGGED_AS_BOT: "flagged_as_bot",
@@ -185,6 +185,8 @@ def _goals(
             guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),
             guardrail_margin_absolute=goal.config.get("guardrail_margin_absolute"),
             known_after=goal.known_after,
+            q=goal.tracking.get("q"),
+            of=goal.tracking.get("of", "visitor"),
         )
         for goal in (known[goal_id] for goal_id in published.goals if goal_id in known)
     )

@@ -14,7 +14,7 @@ from engine.design.weight_epochs import WeightEpoch
 from engine.frames.service_record import UnitsRecord
 from engine.measures.measure_table import CONFIG_MEASURES
 from engine.typed_records import record_from_json
-from engine.vocabulary import Status
+from engine.vocabulary import QuantileOf, Status
 from pipeline.snapshots.files import placed
 
 MANIFEST: Final = "manifest.json"
@@ -69,6 +69,7 @@ class SnapshotGoal:
     `known_after` so many days outcomes are known; None where they are at once, and in earlier snapshots.
     `has_orders` where visitors have the number of their orders, as of a goal that is measured per order.
     `covariates` are those of the experiment where CUPED adjusts the goal: the rows of visitors have them.
+    `q` and `of` are those of a quantile.
     """
 
     id: str
@@ -87,6 +88,8 @@ class SnapshotGoal:
     guardrail_margin_percent: float | None = None
     guardrail_margin_absolute: float | None = None
     known_after: int | None = None
+    q: float | None = None
+    of: QuantileOf = "visitor"
 
     def __post_init__(self) -> None:
         if self.measure not in CONFIG_MEASURES:

@@ -12,7 +12,7 @@ import polars as pl
 from engine.currencies import minor_unit_digits, minor_units
 from engine.design.analysis_settings import PRE_PERIOD
 from engine.frames.frame_goal import FrameGoal
-from engine.frames.kinds import Converted, Count, Funnel, Ratio, Retained, Revenue, Value
+from engine.frames.kinds import Converted, Count, Funnel, Quantile, Ratio, Retained, Revenue, Value
 from engine.measures.measure_table import CONFIG_MEASURES
 from engine.vocabulary import Summed
 from pipeline.snapshots.analysis_arguments import BEFORE, ORDERS, UNIT, analysis_arguments
@@ -125,7 +125,8 @@ class Snapshot:
         analyzed, under its name: true for a conversion, for a revenue goal the revenue less refunds, in
         major units such as dollars, or the amount of the goal's measure; a ratio has `<name>: numerator` and
         `<name>: denominator` instead, a funnel a column of each step, such as `<name>: 1. cart`, true for
-        visitors who reached it, and a retained goal is null until its days are over.
+        visitors who reached it, and a retained goal is null until its days are over. A quantile is null
+        without a value and until its window is over, and a list where it is of events, of values within 1%.
         `<name>: known` is true once the window of a goal is over. Where CUPED adjusts by it, `<name>: before`
         is the goal's value before the first exposure, capped as the goal is, and custom dimensions by which
         it adjusts are `custom:<key>`.
@@ -138,7 +139,17 @@ class Snapshot:
         counted = pl.scan_parquet(self.path(entry.visitors))
         of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
         kinds = (
-            *("converted_at", "revenue_cents", "amount", "denominator", "observed", "steps", ORDERS, BEFORE),
+            *(
+                "converted_at",
+                "revenue_cents",
+                "amount",
+                "values",
+                "denominator",
+                "observed",
+                "steps",
+                ORDERS,
+                BEFORE,
+            ),
         )
         taken = {f"{goal.id}_{what}" for goal in entry.goals for what in kinds}
         segments = [
@@ -216,6 +227,8 @@ def _goal_of(goal: SnapshotGoal, name: str) -> FrameGoal:
         "minimum_effect": goal.minimum_effect_percent,
         "window": goal.known_after,
     }
+    if goal.q is not None:
+        return Quantile(name, q=goal.q, of=goal.of, **options)
     if goal.known_after is not None and goal.measure != "retained":
         options["known"] = f"{name}: known"
     if goal.measure == "retained":
@@ -268,7 +281,11 @@ def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     yield converted.alias(name if isinstance(measured, Converted) else f"{name}: converted")
     amount = (cents / float(minor_units(goal.currency))).round(minor_unit_digits(goal.currency))
     yield amount.alias(name if isinstance(measured, Revenue) else f"{name}: revenue")
-    if _kind_of_amounts(goal):
+    if isinstance(measured, Quantile):
+        values = pl.col(f"{goal.id}_{'values' if goal.of == 'event' else 'amount'}")
+        is_known = pl.lit(value=True) if goal.known_after is None else pl.col(f"{goal.id}_observed")
+        yield pl.when(is_known).then(values).alias(name)
+    elif _kind_of_amounts(goal):
         yield pl.col(f"{goal.id}_amount").alias(name)
     if goal.has_orders:
         yield pl.col(f"{goal.id}_orders").alias(f"{name}: {ORDERS}")

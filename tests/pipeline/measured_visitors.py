@@ -10,8 +10,7 @@ from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.frames.frame_goal import FrameGoal
-from engine.frames.kinds import Converted, Count, Funnel, Ratio, Retained, Revenue, Value
-from engine.measures.measure_table import MEASURES
+from engine.frames.kinds import Converted, Count, Funnel, Quantile, Ratio, Retained, Revenue, Value
 
 VISITORS = 500
 # The views of a visitor are of so many products in turn.
@@ -34,7 +33,6 @@ class Made(NamedTuple):
     takes_sums: bool = True
 
 
-OF_EVENTS = [name for name, measure in MEASURES.items() if measure.is_of_events]
 VIEW, VISIT = {"event_name": "view"}, {"event_name": "visit"}
 MADE = {
     "converted": Made("custom_event", VIEW, Converted(), ("converted",)),
@@ -60,6 +58,20 @@ MADE = {
         Ratio("count", "visits"),
         ("ratio:ratio=count/visits",),
     ),
+    "quantile": Made(
+        "custom_event",
+        {"event_name": "time", "measure": "quantile", "q": 0.7, "window": 5},
+        Quantile("quantile", q=0.7, window=5),
+        ("quantile:quantile=quantile@0.7",),
+        takes_sums=False,
+    ),
+    "quantile of events": Made(
+        "custom_event",
+        {"event_name": "load", "measure": "quantile", "q": 0.9, "of": "event", "direction": "decrease"},
+        Quantile("loads", q=0.9, of="event", less_is_better=True),
+        (),
+        takes_sums=False,
+    ),
     "retained": Made(
         "custom_event",
         {"event_name": "return", "measure": "retained", "from_day": 2, "to_day": 3},
@@ -84,6 +96,9 @@ def drawn_visitors() -> pl.DataFrame:
     count = rng.poisson(1.5 + 0.5 * arm)
     visits = rng.poisson(1.2, VISITORS)
     orders = rng.poisson(0.4 + 0.1 * arm)
+    values = rng.normal(3, 5, VISITORS).round(4)
+    # Slow visitors load slowly each time.
+    slow, loads = rng.normal(0.3 * arm, 0.8), rng.poisson(2.5, VISITORS)
     retained = pl.Series(rng.random(VISITORS) < 0.3 + 0.1 * arm).cast(pl.Int64)
     return pl.DataFrame(
         {
@@ -97,7 +112,12 @@ def drawn_visitors() -> pl.DataFrame:
             "viewed": ((visits > 0) & (count > 0)).astype(int),
             "orders": orders,
             "revenue": orders * rng.integers(500, 9_000, VISITORS) / 100,
-            "value": rng.normal(3, 5, VISITORS).round(4),
+            "value": values,
+            "loads": [
+                rng.lognormal(base, 0.6, times).round(4).tolist()
+                for base, times in zip(slow, loads, strict=True)
+            ],
+            "quantile": pl.Series(values).set(pl.Series(late | (np.arange(VISITORS) % 11 == 0)), None),
             "retained": retained.set(pl.Series(late), None),
         }
     ).with_columns(revenue_per_order="revenue")

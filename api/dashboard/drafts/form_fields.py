@@ -9,7 +9,7 @@ from typing import Any, Final
 from engine import vocabulary
 from engine.design.goals import MARGIN_KEYS
 from engine.design.targeting.fields import GROUP_OPERATORS, VALUES_OF_OPERATOR
-from engine.measures.measure_table import EVENT_MEASURES
+from engine.measures.measure_table import CONFIG_MEASURES
 from engine.vocabulary import words
 
 Reader = Callable[[str], Any]
@@ -59,7 +59,7 @@ def _json(value: str) -> object:
 # Keys of single values that one measure takes, by name: the type of each, and the measure.
 MEASURE_KEYS: Final[Mapping[str, tuple[str, str]]] = {
     key: (check.schema["type"], name)
-    for name, measure in EVENT_MEASURES.items()
+    for name, measure in CONFIG_MEASURES.items()
     for key, check in measure.keys.items()
     if check.schema.get("type") in {"string", "integer"} and "enum" not in check.schema
 }
@@ -67,7 +67,8 @@ _CONFIG: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("event_name", "url", "match_type", "selector", "value_param", "currency"), _text),
     **dict.fromkeys(("measure", "numerator", "per", "direction"), _text),
     **dict.fromkeys(("denominator.measure", "denominator.event_name", "denominator.url"), _text),
-    "denominator.selector": _text,
+    **dict.fromkeys(("denominator.selector", "of"), _text),
+    "q": _number,
     "steps": _lines,
     **{key: _text if kind == "string" else _number for key, (kind, _) in MEASURE_KEYS.items()},
     **dict.fromkeys(("cap_percentile", "min_cents", "max_cents", "window"), _number),
@@ -138,7 +139,8 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "variants[].changes[].action": words(vocabulary.ChangeAction),
     "goals[].goal_type": words(vocabulary.GoalType),
     "goals[].config.match_type": words(vocabulary.UrlMatchType),
-    "goals[].config.measure": tuple(EVENT_MEASURES),
+    "goals[].config.measure": tuple(CONFIG_MEASURES),
+    "goals[].config.of": words(vocabulary.QuantileOf),
     "goals[].config.numerator": words(vocabulary.Summed),
     "goals[].config.denominator.measure": words(vocabulary.Summed),
     "goals[].config.per": words(vocabulary.RevenuePer),

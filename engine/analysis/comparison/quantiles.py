@@ -57,12 +57,13 @@ def intervals_of_arms(quantile: QuantileEvidence, alpha: float) -> tuple[FloatAr
 
 def enough_beyond(quantile: QuantileEvidence, control: int) -> BoolArray:
     """Flag variants that, as the control, have enough visitors, and enough beyond the quantile, (V,)."""
-    n = np.array([arm.n for arm in quantile.arms])
-    fewest = np.minimum(n, n[control])
-    return np.asarray(has_enough_beyond(fewest, quantile.share) & (fewest >= MIN_VISITORS))
+    n = np.array([arm.independent for arm in quantile.arms])
+    visitors = np.array(quantile.visitors)
+    fewest, fewest_visitors = np.minimum(n, n[control]), np.minimum(visitors, visitors[control])
+    return np.asarray(has_enough_beyond(fewest, quantile.share) & (fewest_visitors >= MIN_VISITORS))
 
 
 def expected_beyond(quantile: QuantileEvidence, control: int) -> FloatArray:
-    """Compute the visitors that the smaller arm has beyond the quantile, (V,)."""
-    n = np.array([arm.n for arm in quantile.arms])
+    """Compute the visitors, or independent values, that the smaller arm has beyond the quantile, (V,)."""
+    n = np.array([arm.independent for arm in quantile.arms])
     return np.asarray(np.minimum(n, n[control]) * min(quantile.share, 1.0 - quantile.share))

@@ -1,14 +1,15 @@
-"""Quantile evidence: the values of a goal's visitors, counted by variant."""
+"""Quantile evidence: the values of a goal's visitors or of their events, counted by variant."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
 
 from engine.errors import InvalidEvidenceError
+from engine.stats.clustered_buckets import ClusteredBuckets, design_effects
 from engine.stats.frequentist.quantiles import ValueCounts, estimate_quantiles
 from engine.stats.moments import Moments
-from engine.stats.value_buckets import ValueBuckets
 
 _LEAST_SHARE: Final = 1e-9
 
@@ -17,28 +18,34 @@ _LEAST_SHARE: Final = 1e-9
 class QuantileEvidence:
     """Values of a goal that is judged on their quantile at `share`, by variant.
 
+    `visitors` have a value: by default as many as there are values, which may be of their events.
     Raises InvalidEvidenceError for a share that is not between 0 and 1.
     """
 
     share: float
     arms: tuple[ValueCounts, ...]
+    visitors: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.visitors:
+            object.__setattr__(self, "visitors", tuple(int(arm.n) for arm in self.arms))
         if not _LEAST_SHARE < self.share < 1.0 - _LEAST_SHARE:
             raise InvalidEvidenceError(f"the share of a quantile is between 0 and 1, not {self.share}")
 
     @classmethod
-    def of(cls, share: float, arms: tuple[ValueBuckets, ...]) -> Self:
-        """Take the buckets of every variant's values."""
-        return cls(share, tuple(arm.value_counts() for arm in arms))
+    def of(cls, share: float, arms: Sequence[ClusteredBuckets]) -> Self:
+        """Take the buckets of every variant's values, with errors clustered by visitor."""
+        effects = design_effects(arms, share)
+        counted = tuple(arm.value_counts(effect) for arm, effect in zip(arms, effects, strict=True))
+        return cls(share, counted, tuple(arm.visitors for arm in arms))
 
     def moments(self) -> Moments:
         """Return moments whose mean is the quantile and whose variance over n is its squared standard error.
 
-        By them everything that takes a mean plans, and shows, the quantile. A quantile with too few visitors
-        beyond it has no variance, and so no test.
+        n are the visitors. By them everything that takes a mean plans, and shows, the quantile. A quantile
+        with too few visitors beyond it has no variance, and so no test.
         """
-        n = np.array([arm.n for arm in self.arms])
+        n = np.array(self.visitors, np.float64)
         found = [estimate_quantiles(arm, self.share) for arm in self.arms]
         variance = np.nan_to_num([float(one.variance) for one in found])
         values = [_nearest(arm, self.share) for arm in self.arms]

@@ -1,12 +1,13 @@
 """Evidence by segment: counts with the segments along the first axis."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from engine.analysis.evidence.segment_quantiles import SegmentQuantiles
 from engine.analysis.evidence.totals import Totals
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.errors import InvalidEvidenceError
@@ -75,6 +76,18 @@ class Counts(ArrayRecord):
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
 
+    def with_quantiles(self, quantiles: Mapping[int, SegmentQuantiles]) -> Self:
+        """Replace what is known of goals by what their quantiles are of; the last row is of all visitors."""
+        if not quantiles:
+            return self
+        conversions, observed = self.conversions.copy(), self.observed.copy()
+        values = self.values.map(np.copy)
+        for goal, quantile in quantiles.items():
+            of_rows = [*quantile.of_segments(), quantile.of_everyone()]
+            conversions[:, goal] = observed[:, goal] = [one.visitors for one in of_rows]
+            values[:, goal] = Moments.stack([one.moments() for one in of_rows])
+        return replace(self, conversions=conversions, observed=observed, values=values)
+
     @property
     def metrics(self) -> Moments:
         """Moments of each goal's metric where that is a mean; ratios are linearized by the delta method."""
@@ -104,8 +117,9 @@ class SegmentEvidence:
 
     `everyone` has the visitors of unknown value too, which are in no segment of that dimension. The
     segments of a dimension share no visitor; those of different dimensions do. `left_out` says why of
-    each dimension, or kind of segment, that was seen and is not in here. Raises InvalidEvidenceError for
-    a segment that is named twice or has more than everyone.
+    each dimension, or kind of segment, that was seen and is not in here. `quantiles` have the values of goals
+    that are judged on a quantile, by the goal's row; `counts` have the quantile as their mean. Raises
+    InvalidEvidenceError for a segment that is named twice or has more than everyone.
     """
 
     segments: tuple[Segment, ...]
@@ -113,6 +127,7 @@ class SegmentEvidence:
     everyone: Counts
     left_out: Mapping[str, str] = field(default_factory=dict)
     as_of: datetime | None = None
+    quantiles: Mapping[int, SegmentQuantiles] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(set(self.segments)) != len(self.segments):
@@ -135,11 +150,15 @@ class SegmentEvidence:
         """Counts of all visitors outside each segment, those of unknown value among them."""
         shape = self.counts.revenue.n.shape
         whole, values = (of.broadcast_to(shape) for of in (self.everyone.revenue, self.everyone.values))
+        metrics = moments_without(self.counts.values, values)
+        for row, quantile in self.quantiles.items():
+            if quantile.segments:
+                metrics[:, row] = Moments.stack([one.moments() for one in quantile.of_rest()])
         return Counts(
             visitors=self.everyone.visitors - self.counts.visitors,
             conversions=self.everyone.conversions - self.counts.conversions,
             revenue=moments_without(self.counts.revenue, whole),
-            values=moments_without(self.counts.values, values),
+            values=metrics,
             observed=self.everyone.observed - self.counts.observed,
             ratios=pairs_without(self.counts.ratios, self.everyone.ratios.broadcast_to(shape)),
         )
@@ -163,6 +182,7 @@ class SegmentEvidence:
             everyone=self.everyone,
             left_out={**self.left_out, "smallest": reason},
             as_of=self.as_of,
+            quantiles={row: one.of(kept) for row, one in self.quantiles.items()},
         )
 
 

@@ -196,6 +196,13 @@ def _no_common_epoch(cell: _Comparison) -> str | None:
     return f"{cell.both_names} never had visitors under the same weights, so they can't be compared"
 
 
+def _quantile_of_epochs(cell: _Comparison) -> str | None:
+    goal = cell.data.experiment.goals[cell.goal]
+    if cell.data.evidence.epochs is None or not goal.measure.is_quantile:
+        return None
+    return "weights changed, and quantiles can't be averaged over the times of different weights"
+
+
 def _no_variation(cell: _Comparison) -> str | None:
     if not cell.lacks("log_p"):
         return None
@@ -246,6 +253,7 @@ _REASONS: tuple[Callable[[_Comparison], str | None], ...] = (
     _unknown_skewness,
     _too_few_for_monitoring,
     _no_common_epoch,
+    _quantile_of_epochs,
     _no_variation,
     _no_base,
     _base_near_zero,

@@ -18,6 +18,7 @@ from engine.analysis.comparison.effects import relative_change
 from engine.analysis.comparison.enough_data import has_enough
 from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan
+from engine.analysis.comparison.quantiles import compare_arms, enough_beyond
 from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
 from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from engine.stats.bayesian.pooling import Families, Pool, Pooled, in_closed_form
@@ -89,6 +90,13 @@ def segment_effects(
     enough, enough_rest = (
         _has_enough(plan, counts, control)[..., others] for counts in (evidence.counts, rest_counts)
     )
+    for goal, quantile in evidence.quantiles.items():
+        compared = enumerate(zip(quantile.of_segments(), quantile.of_rest(), strict=True))
+        for row, (of_segment, of_rest) in compared:
+            enough[row, goal] = enough_beyond(of_segment, control)[others]
+            enough_rest[row, goal] = enough_beyond(of_rest, control)[others]
+            if enough[row, goal].any():
+                here.log_p[row, goal] = compare_arms(of_segment, control, alpha).log_p[others]
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)
     tables = _tables(evidence.counts, control, others, enough)
     families = Families(_where(enough, here.estimate), tables, ~plan.is_mean)

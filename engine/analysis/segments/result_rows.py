@@ -100,7 +100,7 @@ class SegmentTable:
 def _means(experiment: Experiment, evidence: SegmentEvidence) -> Nested:
     """List the mean of every variant, and the share of visitors with a known outcome where it takes days.
 
-    A ratio has none where its denominators add up to 0.
+    A ratio has none where its denominators add up to 0, and a quantile none without a value.
     """
     counts, metrics = evidence.counts, evidence.counts.metrics
     is_later = np.array(
@@ -113,6 +113,8 @@ def _means(experiment: Experiment, evidence: SegmentEvidence) -> Nested:
     shares = counts.conversions / np.maximum(counts.observed, 1)
     is_number = np.array([goal.unit == "number" for goal in experiment.goals], bool)
     is_defined = (counts.ratios.n == 0) | (metrics.n > 0)
+    for goal in evidence.quantiles:
+        is_defined[:, goal] = metrics.n[:, goal] > 0
     is_known = (is_number[:, None] & is_defined) | (is_later & (counts.observed > 0))
     return numbers(np.where(is_later, shares, metrics.mean), where=is_known)
 

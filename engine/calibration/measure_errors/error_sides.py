@@ -25,7 +25,7 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.seen import Seen
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
 from engine.stats.frequentist.quantiles import ValueCounts, compare_quantiles
-from engine.stats.value_buckets import ValueBuckets
+from engine.stats.value_buckets import count_values
 
 BARS: Final[Mapping[str, Bar]] = {
     "better": Bar(limit=0.035),
@@ -203,7 +203,7 @@ def _simulate_quantiles(
     for runs in blocks:
         drawn = [shape.quantiles(rng.random((runs, visitors)), factor) for visitors, factor in _drawn(cell)]
         for values in zip(*drawn, strict=True):
-            control, same, lifted = (ValueBuckets.of(arm).value_counts() for arm in values)
+            control, same, lifted = map(count_values, values)
             tested[0].append(_test_quantiles(shape, control, same, factor=1.0))
             tested[1].append(_test_quantiles(shape, control, lifted, factor=1.0 + LIFT))
     return Verdicts.stack(tested[0]), Verdicts.stack(tested[1])

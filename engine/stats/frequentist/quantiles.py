@@ -1,6 +1,6 @@
 """Quantiles of visitors' values: the score test of two arms, and intervals from order statistics."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Final, Self
 
@@ -27,11 +27,14 @@ class ValueCounts:
     """Values of one arm's visitors, in rising order, and how many visitors have each: (P,) and (P,).
 
     `rounding` is the standard error of each value that stands for others near it; 0 of exact ones.
+    Values may be of the visitors' events instead, several of a visitor: errors of shares of them are then
+    those of a number of independent values that is smaller by the `design_effect` (Kish 1965).
     """
 
     values: FloatArray
     counts: FloatArray
     rounding: FloatArray = field(default_factory=lambda: np.zeros(()))
+    design_effect: float = 1.0
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Self:
@@ -41,16 +44,21 @@ class ValueCounts:
 
     @property
     def n(self) -> float:
-        """Number of visitors."""
+        """Number of values."""
         return float(self.counts.sum())
+
+    @property
+    def independent(self) -> float:
+        """Number of independent values with the same error."""
+        return self.n / self.design_effect
 
     def times(self, factor: float) -> Self:
         """Multiply every value by a factor of 0 or more."""
-        return type(self)(self.values * factor, self.counts, self.rounding * factor)
+        return replace(self, values=self.values * factor, rounding=self.rounding * factor)
 
     def plus(self, amount: float) -> Self:
         """Add an amount to every value."""
-        return type(self)(self.values + amount, self.counts, self.rounding)
+        return replace(self, values=self.values + amount)
 
     def rounding_at(self, values: FloatArray) -> FloatArray:
         """Return the rounding of quantiles, by the first value that is not below each."""
@@ -169,8 +177,8 @@ def score_z(control: ValueCounts, variant: ValueCounts, shares: npt.ArrayLike) -
 
     With q the pooled τ-quantile, u = [x < q] + a [x = q] where `a` gives u the pooled mean τ, and
     z = (mean u_c - mean u_t) / sqrt((mean u² - τ²) (1/n_c + 1/n_t)), positive where the variant is higher:
-    the median test of Mood (1950) for any quantile, with ties split as in a randomized test. NaN without
-    visitors in either arm, and where all values are equal.
+    the median test of Mood (1950) for any quantile, with ties split as in a randomized test; n are the
+    independent values. NaN without values in either arm, and where all are equal.
     """
     at = np.asarray(shares, np.float64)
     n_c, n_t = control.n, variant.n
@@ -189,7 +197,7 @@ def score_z(control: ValueCounts, variant: ValueCounts, shares: npt.ArrayLike) -
     part = (at * n - below.sum(axis=0)) / equal.sum(axis=0)
     mean_c, mean_t = (below + part * equal) / np.array([n_c, n_t])[(...,) + (None,) * at.ndim]
     square = (below.sum(axis=0) + part**2 * equal.sum(axis=0)) / n
-    variance = np.maximum(square - at**2, 0.0) * (1.0 / n_c + 1.0 / n_t)
+    variance = np.maximum(square - at**2, 0.0) * (1.0 / control.independent + 1.0 / variant.independent)
     testable = variance > 1e-15
     return np.asarray(
         np.where(testable, (mean_c - mean_t) / np.sqrt(np.where(testable, variance, 1.0)), np.nan)
@@ -225,7 +233,7 @@ class _Limits:
     def at(self, z: npt.ArrayLike) -> FloatArray:
         """Return the limits at z, the lower ones where it is below 0."""
         steps = np.asarray(z, np.float64)
-        error = np.sqrt(self.shares * (1.0 - self.shares) / max(self.arm.n, 1.0))
+        error = np.sqrt(self.shares * (1.0 - self.shares) / max(self.arm.independent, 1.0))
         found = self.arm.quantiles(self.shares + steps * error)
         if self.rounding.any():
             apart = np.hypot(found - self.value, steps * self.rounding)

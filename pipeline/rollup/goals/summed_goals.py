@@ -12,7 +12,7 @@ def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list
     is_adjusted = experiment.statistics.cuped or experiment.statistics.uses_pre_period
     return [
         _summed(goal, counted)
-        for goal in _known_at_once(experiment, counted)
+        for goal in _adjustable(experiment, counted)
         if is_adjusted or _needs_values(goal)
     ]
 
@@ -29,7 +29,9 @@ def ratio_goals(experiment: Experiment, counted: Sequence[str]) -> list[SummedGo
 def goals_with_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
     """List the goals that are means, by position among those counted."""
     return [
-        _summed(goal, counted) for goal in experiment.goals if goal.id in counted and goal.unit != "share"
+        _summed(goal, counted)
+        for goal in experiment.goals
+        if goal.id in counted and goal.unit != "share" and not goal.measure.is_quantile
     ]
 
 
@@ -48,7 +50,7 @@ def goals_with_past(experiment: Experiment, counted: Sequence[str]) -> list[Summ
 
 def adjusted_goals(experiment: Experiment, counted: Sequence[str]) -> frozenset[str]:
     """Return the ids of the counted goals that CUPED adjusts; none where it is off."""
-    found = _known_at_once(experiment, counted) if experiment.statistics.cuped else []
+    found = _adjustable(experiment, counted) if experiment.statistics.cuped else []
     return frozenset(goal.id for goal in found)
 
 
@@ -59,8 +61,13 @@ def attributes_of(experiment: Experiment) -> list[str]:
     return [name for name in experiment.statistics.covariates if name != PRE_PERIOD]
 
 
-def _known_at_once(experiment: Experiment, counted: Sequence[str]) -> list[Goal]:
-    return [goal for goal in experiment.goals if goal.id in counted and goal.measure.is_known_at_once]
+def _adjustable(experiment: Experiment, counted: Sequence[str]) -> list[Goal]:
+    """List the goals that are means of values known at once."""
+    return [
+        goal
+        for goal in experiment.goals
+        if goal.id in counted and goal.measure.is_known_at_once and not goal.measure.is_quantile
+    ]
 
 
 def _needs_values(goal: Goal) -> bool:

@@ -5,7 +5,9 @@ from typing import Final
 import polars as pl
 
 from engine.measures.sums import Column
+from engine.vocabulary import QuantileOf, words
 from pipeline.rollup.counting_rules import LEFT_OUT
+from pipeline.rollup.goals.bucketed_values import known_value
 from pipeline.rollup.goals.distinct_values import is_first_of_value
 from pipeline.rollup.goals.funnel_steps import split_in_order
 from pipeline.rollup.goals.goal_money import amount_of_event, count_money
@@ -13,8 +15,13 @@ from pipeline.rollup.goals.goal_money import amount_of_event, count_money
 VISITOR: Final = ("experiment", "visitor_key")
 # Goals of an experiment are fewer.
 GOALS: Final = 64
-# What is added up of the events of a visitor and a goal, by number: money, or an amount, or steps reached.
-SUMMED_COLUMNS: Final[tuple[Column, ...]] = ("cents", "amount", "denominator", "steps")
+# What is added up of the events of a visitor and a goal, by number: money, or an amount, or steps reached; or
+# counted in buckets, of the visitor or of each event.
+SUMMED_COLUMNS: Final[tuple[Column, ...]] = (
+    *("cents", "amount", "denominator", "steps"),
+    *("values", "event_values"),
+)
+BUCKETED: Final = SUMMED_COLUMNS[-2:]
 
 
 def events_of_exposed(
@@ -73,7 +80,17 @@ def events_of_exposed(
         if goals["is_denominator"].any():
             denominators = in_time.filter("is_denominator")
             events = pl.concat([events, _amounts(denominators, "denominator", amount, is_before)])
+        if has_values(goals):
+            is_counted = ~is_before & known_value()
+            for column, values_of in zip(BUCKETED, words(QuantileOf), strict=True):
+                valued = in_time.filter(is_counted & (pl.col("values_of") == values_of))
+                events = pl.concat([events, _amounts(valued, column, amount, is_before)])
     return events.collect(engine="streaming")
+
+
+def has_values(goals: pl.DataFrame) -> bool:
+    """Tell whether values of some goal are counted in buckets."""
+    return goals["values_of"].is_not_null().any()
 
 
 def _amounts(in_time: pl.LazyFrame, column: Column, amount: pl.Expr, is_before: pl.Expr) -> pl.LazyFrame:

@@ -2,7 +2,9 @@
 
 The rows of one cell add up: a refresh adds its differences, and a recount writes one row a cell.
 `visitors` have neither goal nor sum. They and the sums of the cohort are by the day of first exposure,
-`conversions` by the day of a visitor's first conversion, and `total` by the day of the event.
+`conversions` by the day of a visitor's first conversion, and `total` by the day of the event. Sums of the
+values of quantiles have a `bucket`, too: they are of the cohort, and their `cohort_conversions` count each
+visitor in the lowest.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -10,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from engine.measures.sums import MONEY
+from engine.measures.sums import BUCKET_SUMS, MONEY
 from engine.measures.sums import SUMS as SUMS_OF_GOALS
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
@@ -23,7 +25,7 @@ EVERYONE: Final = ""
 # Its value is the number of days.
 SINCE_EXPOSURE: Final = "days_since_exposure"
 # The names of sums in frames of many cells: grouping and sorting by texts takes several times as long.
-SUM_NAMES: Final = pl.Enum(list(SUMS_OF_GOALS))
+SUM_NAMES: Final = pl.Enum([*SUMS_OF_GOALS, *BUCKET_SUMS])
 # Arrow has no 128-bit integers, so they are exchanged as decimals without places.
 _WIDE: Final = pl.Decimal(38, 0)
 _READ: Final = {
@@ -31,15 +33,17 @@ _READ: Final = {
     "goal": pl.UInt8,
     "sum": pl.String,
     "day": pl.Int32,
+    "bucket": pl.Int32,
     "visitors": pl.Int64,
     "conversions": pl.Int64,
     "total": pl.Int64,
+    "cohort_conversions": pl.Int64,
     "cohort_total": pl.Int64,
     "cohort_squared": pl.Int128,
     "cohort_cubed_high": pl.Int128,
     "cohort_cubed_low": pl.Int128,
 }
-_KEYS: Final = ("dimension", "value", "variant", "goal", "sum", "day")
+_KEYS: Final = ("dimension", "value", "variant", "goal", "sum", "day", "bucket")
 # Columns of sums, with their types.
 SUMS: Final = {
     "visitors": "BIGINT",
@@ -52,7 +56,8 @@ SUMS: Final = {
     "cohort_cubed_low": "DECIMAL(38, 0)",
 }
 _COLUMNS: Final = ", ".join(
-    ["dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, sum VARCHAR, day INTEGER"]
+    ["dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, sum VARCHAR"]
+    + ["day INTEGER, bucket INTEGER"]
     + [f"{name} {kind}" for name, kind in SUMS.items()]
 )
 _POWERS: Final = ("cohort_squared", "cohort_cubed_high", "cohort_cubed_low")
@@ -168,8 +173,9 @@ def read_totals(
     cells = fetch_frame(
         cursor,
         f"""
-        SELECT dimension, value, variant, goal, sum,
+        SELECT dimension, value, variant, goal, sum, bucket,
           sum(visitors)::BIGINT AS visitors, sum(conversions)::BIGINT AS conversions,
+          sum(cohort_conversions)::BIGINT AS cohort_conversions,
           sum(cohort_total)::BIGINT AS cohort_total,
           {", ".join(f"sum({name})::DECIMAL(38, 0) AS {name}" for name in _POWERS)}
         FROM {sums(experiment_id, condition)} GROUP BY ALL
@@ -228,7 +234,7 @@ def sums_with_values(cursor: Cursor, experiment_id: str) -> list[tuple[int, str]
     """List the goals, by position, and the names of their sums in which some visitor has a value."""
     return cursor.execute(
         f"""
-        SELECT DISTINCT goal, sum FROM {sums(experiment_id, "dimension = ?")}
+        SELECT DISTINCT goal, sum FROM {sums(experiment_id, "dimension = ? AND bucket IS NULL")}
         WHERE cohort_squared > 0 ORDER BY ALL
         """,
         [EVERYONE],

@@ -38,6 +38,19 @@ def find_earlier(cursor: Cursor, experiment_ids: Sequence[str]) -> list[str]:
     return [one for one in experiment_ids if result_table("aggregates", one).strip('"') in earlier]
 
 
+def add_buckets(cursor: Cursor) -> None:
+    """Add the bucket to sums and orders that were stored without it: none has values of quantiles."""
+    rows = cursor.execute(
+        """
+        SELECT table_name FROM duckdb_columns() WHERE database_name = current_database()
+          AND (starts_with(table_name, 'aggregates_') OR starts_with(table_name, 'orders_'))
+        GROUP BY table_name HAVING NOT bool_or(column_name = 'bucket')
+        """
+    ).fetchall()
+    for (name,) in rows:
+        cursor.execute(f'ALTER TABLE "{name}" ADD COLUMN bucket INTEGER')
+
+
 def name_sums(cursor: Cursor, experiment_id: str) -> bool:
     """Give the sums and the orders of an experiment their names; tell whether the sums have cubes."""
     table = result_table("aggregates", experiment_id)
@@ -48,14 +61,14 @@ def name_sums(cursor: Cursor, experiment_id: str) -> bool:
     cursor.execute(
         f"""
         CREATE OR REPLACE TABLE {table} AS
-        SELECT dimension, value, variant, {_GOAL}, {_SUM}, day, {columns} FROM {table}
+        SELECT dimension, value, variant, {_GOAL}, {_SUM}, day, bucket, {columns} FROM {table}
         """
     )
     orders = result_table("orders", experiment_id)
     cursor.execute(
         f"""
         CREATE OR REPLACE TABLE {orders} AS
-        SELECT visitor_key, {_GOAL}, {_SUM}, from_day, day, cents FROM {orders}
+        SELECT visitor_key, {_GOAL}, {_SUM}, from_day, day, bucket, cents FROM {orders}
         """
     )
     return _FORMER["cohort_cubed_low"] in stored

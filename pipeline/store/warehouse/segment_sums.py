@@ -5,7 +5,8 @@ from typing import Final
 
 import polars as pl
 
-from engine.measures.sums import MONEY
+from engine.measures.sums import BUCKET_SUMS, MONEY
+from engine.stats.value_buckets import EXACT, ONE, WIDTH
 from pipeline.store.warehouse.aggregates import no_cells, sums_with_values
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
@@ -30,6 +31,8 @@ def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mappin
     parts = [_visitors(sums), *_conversions(sums, goals), *_values(sums, valued)]
     if valued:
         parts += _moved(fetch_frame(cursor, _moved_query(experiment_id, condition)))
+    buckets = fetch_frame(cursor, _buckets_query(experiment_id, condition))
+    parts.append(buckets.cast({"cohort_squared": pl.Int128}))
     # Sums that a part lacks stay null, which adds nothing.
     return pl.concat([no_cells(), *parts], how="diagonal")
 
@@ -105,7 +108,40 @@ def _moved_query(experiment_id: str, condition: str) -> str:
         SELECT v.variant, o.goal, o.sum, o.day, o.from_day, sum(o.cents)::BIGINT AS total
         FROM {result_table("orders", experiment_id)} o
         JOIN {result_table("visitors", experiment_id)} v USING (visitor_key)
-        WHERE {condition} GROUP BY ALL
+        WHERE o.bucket IS NULL AND {condition} GROUP BY ALL
+    """
+
+
+# The value that a bucket stands for, see `engine.stats.value_buckets`.
+VALUE_OF_BUCKET: Final = f"""CASE WHEN abs(bucket) < {EXACT} THEN bucket
+    ELSE sign(bucket) * pow({WIDTH}, abs(bucket) - {ONE} + 0.5) END"""
+
+
+def _buckets_query(experiment_id: str, condition: str) -> str:
+    """Build the query of sums by bucket, as `pipeline.rollup.bucket_sums` has them."""
+    totals = ("c", "c * lower", "c * (all_values - c)")
+    of_sums = [
+        f"""
+        SELECT variant, goal, '{name}' AS sum, first_day AS day, bucket,
+          {"count(*) FILTER (lower = 0)" if name == BUCKET_SUMS[0] else 0}::BIGINT AS cohort_conversions,
+          sum({total})::BIGINT AS cohort_total, sum(c * c)::HUGEINT::DECIMAL(38, 0) AS cohort_squared
+        FROM placed GROUP BY ALL
+        """
+        for name, total in zip(BUCKET_SUMS, totals, strict=True)
+    ]
+    return f"""
+        WITH own AS (
+          SELECT v.variant, v.first_day, o.visitor_key, o.goal, o.bucket, o.cents AS c,
+            {VALUE_OF_BUCKET} AS order_key
+          FROM {result_table("orders", experiment_id)} o
+          JOIN {result_table("visitors", experiment_id)} v USING (visitor_key)
+          WHERE o.bucket IS NOT NULL AND {condition}
+        ), placed AS (
+          SELECT *, sum(c) OVER visitor AS all_values,
+            sum(c) OVER (visitor ORDER BY order_key ROWS UNBOUNDED PRECEDING) - c AS lower
+          FROM own WINDOW visitor AS (PARTITION BY visitor_key, goal)
+        )
+        {" UNION ALL ".join(of_sums)}
     """
 
 

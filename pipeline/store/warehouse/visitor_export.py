@@ -13,6 +13,7 @@ from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.erasure.segment_texts import ERASED
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, json_pointer
+from pipeline.store.warehouse.segment_sums import VALUE_OF_BUCKET
 from pipeline.store.warehouse.value_sums import SummedGoal, caps_of, counted_goals, value_before
 from pipeline.store.warehouse.visitors import (
     UNIT_KEY,
@@ -66,7 +67,9 @@ class VisitorExport:
     `with_keys` adds the key that a visitor's events and orders have. `units` are the integers that stand for
     an amount of 1, by the id of goals with amounts, and `units_of_denominators` those for 1 in denominators,
     by the id of ratios. `observed_until` are the microseconds since 1970 before which visitors were first
-    exposed whose outcome is known, by the id of retained goals. `funnels` are the ids of goals with steps,
+    exposed whose outcome is known, by the id of retained goals. `quantiles` are the ids of goals that are
+    quantiles, whose amounts are null without a value; `with_keys` lists the values of their events, too, as
+    their buckets have them, by the ids `of_events`. `funnels` are the ids of goals with steps,
     and `per_order` those of revenue goals measured per order. `with_past` are goals, by their position among
     `goal_ids`, with their values in the pre-period, capped like the goal's values. `custom_keys` are those of
     custom dimensions with columns of their own. `unit` is what visitors belong to where units are compared:
@@ -82,6 +85,8 @@ class VisitorExport:
     units: Mapping[str, int]
     units_of_denominators: Mapping[str, int]
     observed_until: Mapping[str, int]
+    quantiles: Collection[str]
+    of_events: Collection[str]
     funnels: Collection[str]
     per_order: Collection[str]
     with_past: Sequence[SummedGoal] = ()
@@ -154,11 +159,35 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
         if place in past:
             before = value_before(past[place], caps.get(place), columns, table="v.")
             yield f"({before} / {export.units.get(goal_id, 1):d})::DOUBLE AS {_quoted(goal_id + '_before')}"
-        for one, units in ((AMOUNT, export.units), (DENOMINATOR, export.units_of_denominators)):
-            if goal_id in units:
-                (name,) = summed_columns(place, one.name)
-                amount = f"v.{name} / {units[goal_id]:d}" if name in columns else "0"
-                yield f"({amount})::DOUBLE AS {_quoted(f'{goal_id}_{one.name}')}"
+        yield from _amounts(export, place, goal_id, columns)
+
+
+def _amounts(export: VisitorExport, place: int, goal_id: str, columns: Collection[str]) -> Iterable[str]:
+    """Yield the columns of a goal's amounts and values, and of a ratio's denominator."""
+    if goal_id in export.of_events and export.with_keys:
+        yield f"{_values(export, place)} AS {_quoted(goal_id + '_values')}"
+    for one, units in ((AMOUNT, export.units), (DENOMINATOR, export.units_of_denominators)):
+        if goal_id not in units:
+            continue
+        (name,) = summed_columns(place, one.name)
+        amount = f"v.{name} / {units[goal_id]:d}" if name in columns else "0"
+        if goal_id in export.quantiles and export.is_published:
+            amount = f"CASE WHEN v.visitor_key IN ({_keys_with_values(export, place)}) THEN {amount} END"
+        yield f"({amount})::DOUBLE AS {_quoted(f'{goal_id}_{one.name}')}"
+
+
+def _keys_with_values(export: VisitorExport, place: int) -> str:
+    orders = result_table("orders", export.experiment_id)
+    return f"SELECT visitor_key FROM {orders} WHERE goal = {place:d} AND bucket IS NOT NULL"
+
+
+def _values(export: VisitorExport, place: int) -> str:
+    """Build the list of the values of a visitor's events, as their buckets have them."""
+    orders = result_table("orders", export.experiment_id)
+    return f"""(
+      SELECT list({VALUE_OF_BUCKET}::DOUBLE ORDER BY bucket) FROM {orders} o, range(o.cents)
+      WHERE o.visitor_key = v.visitor_key AND o.goal = {place:d} AND o.bucket IS NOT NULL
+    )"""
 
 
 def _visitors(export: VisitorExport) -> str:

@@ -18,12 +18,14 @@ _SEGMENTS: Final = (*DIMENSIONS, CUSTOM)
 # Result tables of an experiment, by the prefix of their names.
 TABLES: Final = ("visitors", "orders", "segment_values", "aggregates")
 # Revenue and amounts on other days than that of the visitor's first conversion; all others are on that day.
+# Numbers of values of quantiles have a bucket, and no day.
 _ORDERS: Final = {
     "visitor_key": "UBIGINT",
     "goal": "UTINYINT",
     "sum": "VARCHAR",
     "from_day": "INTEGER",
     "day": "INTEGER",
+    "bucket": "INTEGER",
     "cents": "BIGINT",
 }
 _POLARS_TYPES: Final = {

@@ -11,7 +11,7 @@ from engine.frames.kinds import Converted, Count, Funnel, Quantile, Ratio, Reven
 
 def test_a_goal_is_a_column_with_its_kind_or_a_name_with_its_columns() -> None:
     options = ["bought", "spend:revenue", "pages:count", "aov:ratio=spend/orders", "buy:funnel=cart,paid"]
-    options.append("p90:quantile=load@2@0.9")
+    options += ["p90:quantile=load@2@0.9", "p95:event_quantile=load@0.95"]
     assert measured_goals(options) == {
         "bought": Converted(),
         "spend": Revenue(),
@@ -19,6 +19,7 @@ def test_a_goal_is_a_column_with_its_kind_or_a_name_with_its_columns() -> None:
         "aov": Ratio("spend", "orders"),
         "buy": Funnel("cart", "paid"),
         "p90": Quantile("load@2", q=0.9),
+        "p95": Quantile("load", q=0.95, of="event"),
     }
 
 

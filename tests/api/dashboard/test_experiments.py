@@ -296,6 +296,36 @@ def test_the_page_lists_the_visitors_at_each_step_of_a_funnel(
     assert '<td class="right">0.00%</td>' in page
 
 
+def test_the_page_shows_quantiles_of_visitors_and_of_events(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    config = {"event_name": "load", "measure": "quantile", "direction": "decrease"}
+    goals = [
+        {"name": "Median", "goal_type": "custom_event", "is_primary": True, "config": config},
+        {"name": "Slowest", "goal_type": "custom_event", "config": {**config, "q": 0.9, "of": "event"}},
+    ]
+    experiment = customer.an_experiment(project, goals=goals)
+    customer.post(f"{experiment}/start")
+    send_visitors(customer, experiment, {0: (150, 0), 1: (150, 0)})
+    load = {"type": "custom_event", "event_name": "load"}
+    batch = [
+        {
+            "event_id": f"l-{arm}-{number}-{place}",
+            "visitor_id": f"{experiment.split('/')[-1]}-{arm}-{number}",
+            "value": (1 + arm) * (number + 1),
+            **load,
+        }
+        for arm in range(2)
+        for number in range(150)
+        for place in range(1 + number % 2)
+    ]
+    body = {"project_id": experiment.split("/")[2], "batch": batch}
+    assert customer.post("/sdk/track", body).json()["rejected"] == 0
+    page = browser.get(experiment).text
+    assert "had a 0.5 quantile of" in page
+    assert browser.get(f"{experiment}/charts/improvements/light.json").status_code == 200
+
+
 def test_segments_that_cannot_be_computed_hide_no_results(
     customer: Customer, experiment: str, browser: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
+from engine.stats.frequentist.quantiles import ValueCounts
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 
@@ -36,6 +39,46 @@ def test_mean_amounts_and_segments_of_a_measure(customer: Customer, project: str
     segments = customer.get(f"{path}/results/segments", dimension="country").json()["data"]["goals"]
     (us,) = segments[0]["segments"]
     assert (us["control"]["mean"], us["variants"][0]["mean"]) == (0.0, 3.0)
+
+
+def test_quantiles_of_visitors_and_of_events(customer: Customer, project: str) -> None:
+    config = {"event_name": "load", "measure": "quantile", "direction": "decrease"}
+    goals = [
+        {"name": "Median", "goal_type": "custom_event", "is_primary": True, "config": config},
+        {"name": "Slowest", "goal_type": "custom_event", "config": {**config, "q": 0.9, "of": "event"}},
+    ]
+    path = customer.an_experiment(project, goals=goals)
+    started = customer.post(f"{path}/start").json()["data"]
+    arms = [variant["id"] for variant in started["variants"]]
+    median, slowest = (goal["id"] for goal in started["goals"])
+    shown = {"type": "exposure", "experiment_id": path.rpartition("/")[2]}
+    loads = [[(2 + who % 2) * (who // 2 + 1), 500][: 1 + (who % 3 == 0)] for who in range(150)]
+    batch = [event(10 * who, f"q{who}", **shown, variant_id=arms[who % 2]) for who in range(160)]
+    batch += (
+        event(10 * who + 1 + place, f"q{who}", type="custom_event", event_name="load", value=value)
+        for who, values in enumerate(loads)
+        for place, value in enumerate(values)
+    )
+    # The last ten have no value.
+    batch += (
+        event(10 * who + 1, f"q{who}", type="custom_event", event_name="load") for who in range(150, 160)
+    )
+    body = {"project_id": project.rpartition("/")[2], "batch": batch}
+    assert customer.post("/sdk/track", body).json()["rejected"] == 0
+    data = customer.get(f"{path}/results").json()["data"]
+    sums = ValueCounts.of([sum(values) for values in loads[1::2]])
+    for goal, mean in ((median, float(sums.quantiles(0.5))), (slowest, 500.0)):
+        control, treatment = data["variants"][goal]
+        assert (control["visitors"], control["observed_visitors"]) == (80, 75)
+        assert treatment["mean"] == pytest.approx(mean, rel=0.01)
+        assert (treatment["conversions"], treatment["conversion_rate"]) == (80, 100.0)
+        assert treatment["improvement_interval"] is not None
+        low, high = (treatment["rate_interval"][end] for end in ("low", "high"))
+        # Answers have four decimals.
+        assert low - 1e-4 <= treatment["mean"] <= high + 1e-4
+    segments = customer.get(f"{path}/results/segments", dimension="day_of_week").json()["data"]["goals"]
+    (today,) = segments[0]["segments"]
+    assert today["variants"][0]["mean"] == data["variants"][median][1]["mean"]
 
 
 def ago(days: float) -> str:

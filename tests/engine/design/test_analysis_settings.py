@@ -8,7 +8,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.drafting import draft_experiment, revise_experiment
 from engine.design.experiment import Experiment
 from engine.errors import InvalidDesignError, TransitionError
-from tests.builders import NOW, a_project, an_experiment
+from tests.builders import NOW, a_goal, a_project, an_experiment
 
 
 def drafted(**fields: Any) -> Experiment:
@@ -92,6 +92,15 @@ def test_bandit_is_not_watched_daily() -> None:
 def test_bandit_is_judged_epoch_by_epoch_and_not_by_the_past(method: str) -> None:
     refused = fields_refused(traffic_strategy="bandit", analysis_method=method, statistics={"cuped": True})
     assert refused == ["statistics.cuped"]
+
+
+def test_bandit_learns_from_means_and_shares_and_not_from_quantiles() -> None:
+    config = {"event_name": "load", "measure": "quantile"}
+    load = {"name": "Load", "goal_type": "custom_event", "config": config}
+    assert fields_refused(traffic_strategy="bandit", goals=[load]) == ["goals[0].config.measure"]
+    assert drafted(goals=[load]).goals[0].is_primary
+    second = a_goal(id="goal_2", is_primary=False, config=config)
+    assert an_experiment(traffic_strategy="bandit", goals=(a_goal(), second)).goals[1] == second
 
 
 def revised(status: str, statistics: dict[str, Any]) -> Statistics:

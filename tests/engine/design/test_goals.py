@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.design.goals import CONFIG_KEYS, missing_event_keys
+from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidDesignError
 from engine.measures.event_selection import REQUIRED_KEYS
 from engine.vocabulary import GoalType, words
@@ -131,10 +131,16 @@ def test_guardrail_is_any_goal_but_the_primary() -> None:
         a_goal(is_primary=False, config={**config, **absolute})
 
 
-def test_a_measure_of_tables_is_refused_where_events_are_counted() -> None:
-    config = {"event_name": "load", "measure": "quantile", "q": 0.9}
-    (problem,) = missing_event_keys([{"goal_type": "custom_event", "config": config}])
-    assert problem.field == "goals[0].config.measure"
-    assert "is of tables, not of events" in problem.message
-    counted = {"event_name": "load", "measure": "count"}
-    assert not list(missing_event_keys([{"goal_type": "custom_event", "config": counted}]))
+def test_a_quantile_is_the_median_of_visitors_unless_told_otherwise() -> None:
+    config = {"event_name": "load", "measure": "quantile"}
+    assert {key: a_goal(config=config).tracking[key] for key in ("q", "of")} == {"q": 0.5, "of": "visitor"}
+    assert a_goal(config={**config, "q": 0.95, "of": "event"}).tracking["q"] == 0.95
+    for key, value, message in (
+        ("q", 1.0, "q"),
+        ("of", "page", "of"),
+        ("cap_percentile", 99, "caps amounts"),
+    ):
+        with pytest.raises(InvalidDesignError, match=message):
+            a_goal(config={**config, key: value})
+    with pytest.raises(InvalidDesignError, match="is of quantiles only"):
+        a_goal(config={"event_name": "load", "measure": "value", "q": 0.9})

@@ -26,6 +26,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
         "goals[0].config.cap_percentile",
         {"goals": (a_goal(goal_type="revenue", config={"cap_percentile": 99.0}),)},
     ),
+    ("goals[0].config.measure", {"goals": (a_goal(config={"event_name": "load", "measure": "quantile"}),)}),
     (
         "variants",
         {

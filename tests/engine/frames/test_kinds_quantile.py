@@ -18,7 +18,7 @@ from engine.frames.quantiles import analyze_frame_quantiles
 from engine.frames.segments import analyze_frame_segments
 from engine.stats.frequentist.quantiles import ValueCounts, compare_quantiles
 from engine.stats.sequential.confidence_sequence_boundary import critical_value
-from engine.stats.value_buckets import ValueBuckets
+from engine.stats.value_buckets import count_values
 from tests.builders import STARTED
 
 
@@ -84,6 +84,47 @@ def test_visitors_are_counted_once_and_those_without_a_value_are_left_out() -> N
     assert found.visitors == (found.observed_visitors or 0) + unknown.filter(variant="new").height
 
 
+def events(alike: float, seed: int = 5) -> pl.DataFrame:
+    """Rows of events, several a visitor, of which a share of the variance is the visitor's."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(600), rng.poisson(4.0, 600))
+    own = rng.normal(size=600)[who]
+    value = np.exp(np.sqrt(alike) * own + np.sqrt(1 - alike) * rng.normal(size=len(who)))
+    treated = who % 2 == 1
+    return pl.DataFrame(
+        {"variant": np.where(treated, "new", "old"), "visitor": who, "seconds": value * (1 + 0.3 * treated)}
+    )
+
+
+def test_a_quantile_of_all_rows_has_the_error_of_visitors() -> None:
+    df, p90 = events(0.5), Quantile("seconds", q=0.9, of="event")
+    found = primary(df, {"p": p90}, visitor="visitor").variants[1]
+    (plain,) = analyze_frame_quantiles(df, "seconds", [0.9], control="old")
+    assert found.mean == pytest.approx(plain.value, rel=0.01)
+    assert found.visitors == df.filter(variant="new")["visitor"].n_unique()
+    # Of rows that are taken for visitors: a smaller error, where a visitor's rows are alike.
+    assert found.compared.log_p_value is not None
+    assert plain.p_value is not None
+    assert found.compared.log_p_value > np.log(plain.p_value) + 0.5
+    # Where rows are no more alike than others, each is worth as much as one of a visitor.
+    apart = events(0.0)
+    (plain,) = analyze_frame_quantiles(apart, "seconds", [0.9], control="old")
+    independent = primary(apart, {"p": p90}, visitor="visitor").variants[1]
+    assert independent.p_value == pytest.approx(plain.p_value, rel=0.5)
+
+
+def test_lists_have_several_values_a_row() -> None:
+    df, p90 = events(0.5), Quantile("seconds", q=0.9, of="event")
+    listed = df.group_by("visitor", "variant").agg("seconds")
+    empty = listed.head(1).with_columns(
+        visitor=pl.lit(9_999, pl.Int64), seconds=pl.lit([], pl.List(pl.Float64))
+    )
+    by_row = primary(df, {"p": p90}, visitor="visitor").variants[1]
+    for settings in ({}, {"visitor": "visitor"}):
+        by_list = primary(pl.concat([listed, empty]), {"p": p90}, **settings).variants[1]
+        assert (by_list.mean, by_list.compared.log_p_value) == (by_row.mean, by_row.compared.log_p_value)
+
+
 def test_too_few_beyond_the_quantile_is_not_enough_data() -> None:
     found = new(visits(n=1_000), q=0.99)
     assert found.status == "insufficient_data"
@@ -144,7 +185,7 @@ def test_daily_looks_at_one_distribution_keep_within_the_sequence(
     for _ in range(runs):
         values = [draw(rng, days * each).astype(float) for _ in range(2)]
         for day in range(1, days + 1):
-            arms = [ValueBuckets.of(one[: day * each]).value_counts() for one in values]
+            arms = [count_values(one[: day * each]) for one in values]
             z = float(compare_quantiles(arms[0], arms[1], 0.5, 0.05).z)
             if abs(z) > critical_value(day / days, 0.05):
                 beyond += 1
@@ -159,9 +200,28 @@ def test_quantiles_of_buckets_find_the_differences_of_the_values() -> None:
         values = [rng.lognormal(2.0, 1.0, 700), 1.1 * rng.lognormal(2.0, 1.0, 700)]
         exact, counted = (
             compare_quantiles(make(values[0]), make(values[1]), 0.5, 0.05).z
-            for make in (ValueCounts.of, lambda one: ValueBuckets.of(one).value_counts())
+            for make in (ValueCounts.of, count_values)
         )
         assert counted == pytest.approx(exact, abs=0.4)
+
+
+@pytest.mark.parametrize("of", ["visitor", "event"])
+def test_by_segment_each_is_compared_as_alone_and_with_the_rest(of: Any) -> None:
+    df = events(0.5).with_columns(plan=pl.when(pl.col("visitor") % 4 < 2).then(pl.lit("free")))
+    df = df.with_columns(pl.col("seconds") * pl.when(plan="free").then(1.0).otherwise(1.5))
+    goal = Quantile("seconds", q=0.5, of=of)
+    report = analyze_frame_segments(
+        df, segments=["plan"], control="old", goals={"p": goal}, visitor="visitor"
+    )
+    (segment,) = report.goals[0].segments
+    found = segment.variants[0]
+    alone, rest = (
+        primary(df.filter(rows), {"p": goal}, visitor="visitor").variants[1]
+        for rows in (pl.col("plan") == "free", pl.col("plan").is_null())
+    )
+    assert (found.mean, found.improvement) == (alone.mean, alone.improvement)
+    assert found.adjusted_p_value == pytest.approx(alone.p_value)
+    assert found.rest_improvement == rest.improvement
 
 
 EPOCHS: WeightEpochs = [(STARTED, {"old": 1, "new": 1}), (STARTED + timedelta(days=1), {"old": 1, "new": 3})]
@@ -173,10 +233,10 @@ def test_what_a_quantile_cannot_be_is_refused() -> None:
         Quantile("seconds", q=0.5, covariates="before")
     with pytest.raises(InvalidEvidenceError, match=r"from 0\.001 to 0\.999"):
         Quantile("seconds", q=1.0)
+    with pytest.raises(InvalidEvidenceError, match="'visitor' or 'event'"):
+        Quantile("seconds", q=0.5, of="row")  # type: ignore[arg-type]  # what a caller may write
     with pytest.raises(InvalidEvidenceError, match="a cap is for"):
         Quantile("seconds", q=0.5, cap_percentile=99)  # type: ignore[call-arg]  # what a caller may write
-    with pytest.raises(InvalidEvidenceError, match="takes only goals of"):
-        analyze_frame_segments(visits(), segments=["variant"], control="old", goals=goals)
     with pytest.raises(InvalidEvidenceError, match="takes only goals of"):
         analyze_frame(
             visits(at=[STARTED] * 3_000), control="old", goals=goals, timestamp="at", weight_epochs=EPOCHS

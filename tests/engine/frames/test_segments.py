@@ -168,9 +168,7 @@ def test_few_values_say_how_many_are_required() -> None:
 @pytest.mark.parametrize("kind", ["mean", "retained"])
 def test_goals_that_not_every_visitor_has_are_refused(kind: str) -> None:
     goals: dict[str, Any] = {"bought": kind}
-    with pytest.raises(
-        InvalidEvidenceError, match="only goals of Converted, Funnel, Revenue, Count, Value, Ratio: leave out"
-    ):
+    with pytest.raises(InvalidEvidenceError, match=r"only goals of Converted, .* Ratio, Quantile: leave out"):
         analyze_frame_segments(drawn(200), segments=["plan"], control="old", goals=goals)
 
 

@@ -49,6 +49,8 @@ def goals(prefix: str) -> tuple[Goal, ...]:
                 "steps": [{"goal_type": "pageview", "url": "https://shop.example/thanks"}],
             },
         ),
+        ("custom_event", {"event_name": "purchase", "measure": "quantile"}),
+        ("custom_event", {"event_name": "purchase", "measure": "quantile", "of": "event"}),
     ]
     return tuple(
         Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)

@@ -6,11 +6,14 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
+import pytest
 
 from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.design.units import is_clustered
+from engine.stats.clustered_buckets import ClusteredBuckets
 from engine.stats.moments import Moments
 from engine.stats.paired_moments import PairedMoments
 from pipeline.store.event_columns import EventRow
@@ -101,6 +104,11 @@ def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
         ),
         ("ga4_event", {"event_name": "purchase", "measure": "distinct", "field": "custom:tax/net"}),
         (
+            "ga4_event",
+            {"event_name": "purchase", "measure": "quantile", "value_param": value_param, "window": 5},
+        ),
+        ("custom_event", {"event_name": "purchase", "measure": "quantile", "q": 0.3, "of": "event"}),
+        (
             "custom_event",
             {"event_name": "purchase", "measure": "distinct", "field": "transaction_id", "window": 6},
         ),
@@ -139,6 +147,7 @@ def compare_all(
                 compare_units(observed, wanted, experiment, project)
                 continue
             compare_values(observed, wanted.people, everyone.people, experiment)
+            compare_quantiles(observed, wanted.people, experiment)
             if filters:
                 assert observed.follow_up is None
             else:
@@ -254,7 +263,7 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
             if experiment.goals[g].measure.word == "retained":
                 assert observed.observed is not None
                 assert observed.observed[g, v] == known[goal_id, variant]
-            assert observed.conversions[g, v] == observed.daily.conversions[:, g, v].sum()
+            assert observed.totals.conversions[g, v] == observed.daily.conversions[:, g, v].sum()
             values = np.array(totals.get((goal_id, variant), []), float)
             assert observed.revenue.n[g, v] == values.size
             np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
@@ -293,7 +302,7 @@ def compare_values(
         assert not observed.values.before.n.any()
         return
     for g, goal in enumerate(experiment.goals):
-        if goal.measure.word == "retained":
+        if goal.measure.word in {"retained", "quantile"}:
             assert not observed.values.before.n[g].any()
             continue
         is_revenue = goal.goal_type == "revenue"
@@ -325,11 +334,32 @@ def compare_amounts(observed: Evidence, people: list[Person], experiment: Experi
             done = [value_of(one, goal) for one in them]
             if goal.measure.word == "ratio":
                 agree(observed.values.orders, (g, v), [below_of(one, goal) for one in them], done)
-            if is_measured(goal):
+            if is_measured(goal) and not goal.measure.is_quantile:
                 wanted = Moments.of(np.array(done, float))
                 for name in ("n", "mean", "m2", "m3"):
                     found = getattr(observed.values.value[g, v], name)
                     np.testing.assert_allclose(found, getattr(wanted, name), rtol=1e-9, atol=1e-9)
+
+
+def compare_quantiles(observed: Evidence, people: list[Person], experiment: Experiment) -> None:
+    """Compare every value in its bucket, and what clusters of several values a visitor do to errors."""
+    for g, goal in enumerate(experiment.goals):
+        if not goal.measure.is_quantile:
+            continue
+        arms = []
+        for variant in experiment.variants:
+            of_arm = [one.values[goal.id] for one in people if one.variants == {variant.id}]
+            kept = [[sum(each)] if goal.tracking["of"] == "visitor" else each for each in of_arm if each]
+            arms.append([(who, value) for who, values in enumerate(kept) for value in values])
+        found = observed.quantiles[g]
+        wanted = QuantileEvidence.of(
+            goal.tracking["q"], [ClusteredBuckets.of(*np.array(arm).reshape(-1, 2).T) for arm in arms]
+        )
+        for v, arm in enumerate(found.arms):
+            values = np.repeat(arm.values, arm.counts.astype(int))
+            np.testing.assert_allclose(values, sorted(value for _, value in arms[v]), rtol=0.00501)
+            assert arm.design_effect == pytest.approx(wanted.arms[v].design_effect, rel=1e-9)
+            assert found.visitors[v] == observed.trials[g, v] == len({who for who, _ in arms[v]})
 
 
 def is_measured(goal: Goal) -> bool:

@@ -13,7 +13,7 @@ from engine.design.project import Project
 from engine.design.units import is_clustered, unit_attribute
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import identities
-from tests.pipeline.rollup.naive_money import amount_of, cents_of
+from tests.pipeline.rollup.naive_money import amount_of, cents_of, known_value
 from tests.pipeline.rollup.naive_segments import complete_first
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,6 +33,7 @@ class Person:
     amounts: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
     denominators: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
     steps: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    values: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     units: set[str | None] = field(default_factory=set)
 
     @property
@@ -285,6 +286,8 @@ def _convert(
         moment = _moment(row.occurred_at)
         person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
         person.amounts[goal.id].append((moment, amount_of(goal, row, cents, counting.project)))
+        value = known_value(goal, row, cents, project) if goal.measure.is_quantile else None
+        person.values[goal.id] += [] if value is None else [value]
         if not row.is_refund:
             _reach(counting, key, row)
             person.purchases[goal.id] += 1

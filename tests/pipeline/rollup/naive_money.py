@@ -7,6 +7,8 @@ from engine.design.experiment import Goal
 from engine.design.project import Project
 from pipeline.store.event_columns import EventRow
 
+OF_VALUES = {"value", "quantile"}
+
 
 def cents_of(goal: Goal, row: EventRow, project: Project) -> int | None:
     """The money of an event that is of a goal; None where it does not count for the goal after all."""
@@ -14,7 +16,7 @@ def cents_of(goal: Goal, row: EventRow, project: Project) -> int | None:
     currency = config.get("currency", project.revenue_currency)
     if row.type == "conversion":
         cents = abs(row.revenue_cents or 0)
-    elif goal.goal_type == "revenue" or ("value_param" in config and goal.measure.word != "value"):
+    elif goal.goal_type == "revenue" or ("value_param" in config and goal.measure.word not in OF_VALUES):
         value = row.value
         if config.get("value_param", "value") != "value":
             value = _number(json.loads(row.custom or "{}").get(config["value_param"]))
@@ -40,7 +42,7 @@ def amount_of(goal: Goal, row: EventRow, cents: int, project: Project) -> float:
     if goal.measure.word == "distinct":
         # Counted apart, once every event is known.
         return 0
-    if goal.measure.word != "value":
+    if goal.measure.word not in OF_VALUES:
         return 0 if row.is_refund else 1
     if row.type != "conversion":
         parameter = goal.tracking.get("value_param", "value")
@@ -48,6 +50,24 @@ def amount_of(goal: Goal, row: EventRow, cents: int, project: Project) -> float:
         return (row.value or 0) if parameter == "value" else _number(attributes.get(parameter))
     units = 1 if project.revenue_currency == "JPY" else 100
     return (-cents if row.is_refund else cents) / units
+
+
+def known_value(goal: Goal, row: EventRow, cents: int, project: Project) -> float | None:
+    """The value of an event of a quantile; None without one, or with money that does not count."""
+    given: float | None
+    if row.type == "conversion":
+        given = row.revenue_cents if cents or not row.revenue_cents else None
+    else:
+        parameter = goal.tracking.get("value_param", "value")
+        given = row.value if parameter == "value" else _attribute(row, parameter)
+    if given is None or (row.is_refund and goal.tracking["of"] == "event"):
+        return None
+    return amount_of(goal, row, cents, project)
+
+
+def _attribute(row: EventRow, parameter: str) -> float | None:
+    text = json.loads(row.custom or "{}").get(parameter)
+    return None if text in {None, "none"} else float(text)
 
 
 def _number(text: str | None) -> float:

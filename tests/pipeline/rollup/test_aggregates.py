@@ -51,6 +51,7 @@ NO_ORDERS = pl.DataFrame(
         "sum": pl.String,
         "from_day": pl.Int32,
         "day": pl.Int32,
+        "bucket": pl.Int32,
         "cents": pl.Int64,
         "sign": pl.Int64,
     }

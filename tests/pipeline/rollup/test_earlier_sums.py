@@ -102,6 +102,23 @@ def test_results_of_earlier_versions_are_those_of_a_recount(tmp_path: Path, *, w
         assert store.rollup.rebuild(project.id).drifted == ()
 
 
+def test_results_without_buckets_get_them(tmp_path: Path) -> None:
+    quantile = a_goal(config={"event_name": "purchase", "measure": "quantile"})
+    with a_working_store(tmp_path) as store:
+        project, experiment = fill(store)
+        before = store.observe(experiment, project)
+        with store.warehouse.transaction() as cursor:
+            for kind in ("aggregates", "orders"):
+                cursor.execute(f"ALTER TABLE {result_table(kind, experiment.id)} DROP COLUMN bucket")
+    with a_working_store(tmp_path) as store:
+        assert (store.observe(experiment, project).revenue.mean == before.revenue.mean).all()
+        changed = store.change(experiment, goals=(quantile, RATIO))
+        store.write(project, a_purchase("v3", minute=9_000, cents=70))
+        store.rollup.refresh(project.id)
+        assert store.observe(changed, project).quantiles[0].visitors == (2, 2)
+        assert store.rollup.rebuild(project.id).drifted == ()
+
+
 def test_an_interrupted_completion_leaves_everything_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ GOAL = {
     "goal": 2,
     "has_amounts": True,
     "field": None,
+    "values_of": None,
     "units_of_cent": 100,
     "is_revenue": False,
     "takes_value": False,

@@ -22,15 +22,15 @@ def cells(*rows: tuple[object, ...]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-EVERYONE = ("", "", 0, None, None, 20_000, 7, 0, 0, 0, 0, 0, 0, 0)
-GERMANS = ("country", "DE", 0, None, None, 20_000, 3, 0, 0, 0, 0, 0, 0, 0)
+EVERYONE = ("", "", 0, None, None, 20_000, None, 7, 0, 0, 0, 0, 0, 0, 0)
+GERMANS = ("country", "DE", 0, None, None, 20_000, None, 3, 0, 0, 0, 0, 0, 0, 0)
 
 
 def test_powers_beyond_64_bits_come_back_exactly(warehouse: Warehouse) -> None:
     powers = (10**30 + 1, 10**37 + 2, -(10**37) - 3)
     with warehouse.transaction() as cursor:
         aggregates.replace(
-            cursor, "exp_1", cells(("", "", 0, 0, "money", 20_000, 0, 1, 10**12, 1, 10**15, *powers))
+            cursor, "exp_1", cells(("", "", 0, 0, "money", 20_000, None, 0, 1, 10**12, 1, 10**15, *powers))
         )
         found = [
             aggregates.read_value(cursor, "exp_1", "", ""),
@@ -57,8 +57,8 @@ def test_replacing_leaves_nothing_of_what_was_there(warehouse: Warehouse) -> Non
 
 
 def test_what_is_added_counts_with_what_was_there(warehouse: Warehouse) -> None:
-    fewer = ("country", "DE", 0, None, None, 20_000, -3, 0, 0, 0, 0, 0, 0, 0)
-    more = ("country", "FR", 0, None, None, 20_000, 2, 0, 0, 0, 0, 0, 0, 0)
+    fewer = ("country", "DE", 0, None, None, 20_000, None, -3, 0, 0, 0, 0, 0, 0, 0)
+    more = ("country", "FR", 0, None, None, 20_000, None, 2, 0, 0, 0, 0, 0, 0, 0)
     with warehouse.transaction() as cursor:
         aggregates.replace(cursor, "exp_1", cells(EVERYONE, GERMANS))
         aggregates.add(cursor, "exp_1", cells(EVERYONE, fewer, more))
