@@ -103,7 +103,9 @@ class ProjectInstallation(BaseModel):
 class ReadBack(BaseModel):
     """A place that was read after an erasure."""
 
-    place: str
+    place: str = Field(
+        description="What can hold a person, such as `snapshots`; see the docs on personal data."
+    )
     left: int = Field(description="How often the person is still there; 0 where it is gone.")
 
 

@@ -149,7 +149,7 @@ WAREHOUSE: Final = (
         name="orders on other days",
         medium="warehouse",
         where="orders_*",
-        texts=columns(key="visitor_key", nothing="goal sum from_day day cents"),
+        texts=columns(key="visitor_key", nothing="goal sum bucket from_day day cents"),
         # With those of visitors, which have the same keys.
         remove=_release_rows,
         left=_reader(_rows_left),
@@ -169,7 +169,7 @@ WAREHOUSE: Final = (
         where="aggregates_*",
         texts=columns(
             attribute="value",
-            nothing="dimension variant goal sum day visitors conversions total cohort_conversions "
+            nothing="dimension variant goal sum bucket day visitors conversions total cohort_conversions "
             "cohort_total cohort_squared cohort_cubed_high cohort_cubed_low",
         ),
         remove=_blank_sums,

@@ -60,6 +60,12 @@ def rates(name: str) -> DecisionRates:
     return one_case(case, runs=trials(runs // 10, runs))
 
 
+@cache
+def sound(case: DecisionCase, runs: int, scenario: str) -> DecisionRates:
+    """Simulate a case with every gate as it is, once for all that are broken in it."""
+    return one_case(case, runs=runs, scenarios=(scenario,))
+
+
 def one_case(
     case: DecisionCase, *, runs: int, scenarios: tuple[str, ...] = tuple(SCENARIOS)
 ) -> DecisionRates:
@@ -218,7 +224,7 @@ def test_a_gate_that_is_broken_misses_its_bar(
     figure: str,
 ) -> None:
     runs = 3_000 if broken is guardrails_one_sided else 1_000
-    assert figure not in one_case(case, runs=runs, scenarios=(scenario,)).missed
+    assert figure not in sound(case, runs, scenario).missed
     broken(monkeypatch)
     assert figure in one_case(case, runs=runs, scenarios=(scenario,)).missed
 
