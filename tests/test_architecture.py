@@ -99,6 +99,7 @@ TESTED_BY = {
     "pipeline/store/warehouse/erasure/erased_person.py": "tests/pipeline/erasure/test_person_erasure.py",
     "pipeline/store/warehouse/erasure/segment_texts.py": "tests/pipeline/erasure/test_person_erasure.py",
     "pipeline/store/catalog/quoted_texts.py": "tests/api/erasure/test_marked_person.py",
+    "pipeline/erasure/snapshot_rows.py": "tests/pipeline/erasure/test_person_erasure.py",
     "pipeline/erasure/earlier_erasures.py": "tests/pipeline/erasure/test_person_erasure.py",
     "pipeline/erasure/holder.py": "tests/api/erasure/test_marked_person.py",
     "pipeline/erasure/holders.py": "tests/api/erasure/test_marked_person.py",

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import polars as pl
 
 from pipeline.assignment.index_files import IndexFiles
 from pipeline.erasure.blanking import Blanking
 from pipeline.erasure.holder import Erasing, Holder, Text, columns
+from pipeline.erasure.snapshot_rows import count_left, write_again
 from pipeline.ingest.refused_events import count_refused, erase_refused
 from pipeline.runs.command_imports import outcome_files
 from pipeline.settings import Settings
-from pipeline.snapshots.manifest import UnreadableSnapshotError, read_manifest
 from pipeline.upgrade_backup import FOLDER as BEFORE_UPGRADE
 
 
@@ -64,39 +63,6 @@ def _count_in(path: Path, contents: Collection[bytes]) -> int:
         return sum(mapped.find(content) >= 0 for content in contents)
 
 
-def _write_snapshot(erasing: Erasing) -> None:
-    snapshots = erasing.services.snapshots
-    if erasing.erased.is_stored and erasing.project.id in snapshots.stored_projects():
-        snapshots.write(erasing.project.id, keep_former=False)
-
-
-def _snapshot_left(erasing: Erasing) -> int:
-    """Count the events up to the erasure, and the rows of experiments, with a key of the person."""
-    erased = erasing.erased
-    folder = erasing.services.snapshots.folder / erasing.project.id
-    try:
-        manifest = read_manifest(folder)
-    except UnreadableSnapshotError:
-        return 0
-    keys = list(erased.person.all_keys)
-    of_person = pl.col("visitor_key").is_in(keys)
-    found = 0
-    for file in manifest.events:
-        rows = pl.scan_parquet(folder / file.path).filter(pl.col("seq") <= erased.until)
-        found += _height(rows.filter(of_person | pl.col("user_key").is_in(keys)))
-    for one in manifest.experiments:
-        if one.id in erased.sums_kept:
-            found += _height(pl.scan_parquet(folder / one.visitors.path).filter(of_person))
-            texts = pl.DataFrame(erased.segments[one.id], ["dimension", "value"], orient="row")
-            sums = pl.scan_parquet(folder / one.aggregates.path)
-            found += _height(sums.join(texts.lazy(), on=["dimension", "value"], how="semi"))
-    return found
-
-
-def _height(rows: pl.LazyFrame) -> int:
-    return int(rows.select(pl.len()).collect().item())
-
-
 def _blank_outcomes(erasing: Erasing) -> None:
     for path, blanked in _quoting_outcomes(erasing):
         path.write_bytes(blanked)
@@ -120,6 +86,9 @@ def _copies(settings: Settings) -> Iterator[Path]:
 
 
 def _remove_copies(erasing: Erasing) -> None:
+    # Not for a mistyped id: they are the way back to an earlier version, and all that is left of a loss.
+    if not erasing.erased.is_stored:
+        return
     for path in _copies(erasing.services.settings):
         if path.is_dir():
             shutil.rmtree(path)
@@ -164,8 +133,8 @@ FILES: Final = (
         medium="file",
         where="snapshots/*",
         texts=_DOCUMENT,
-        erase=_write_snapshot,
-        left=_snapshot_left,
+        erase=write_again,
+        left=count_left,
     ),
     Holder(
         name="outcomes of imports by commands",

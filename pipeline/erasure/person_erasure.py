@@ -14,6 +14,7 @@ from pipeline.erased_keys import ErasedKeys
 from pipeline.erasure.earlier_erasures import blank_earlier_erasures
 from pipeline.erasure.holder import Erasing
 from pipeline.erasure.holders import HOLDERS
+from pipeline.erasure.snapshot_rows import needs_new_snapshot
 from pipeline.events.hashing import hash64
 from pipeline.run_each import run_each
 from pipeline.services import PipelineServices
@@ -152,8 +153,10 @@ def _erase(services: PipelineServices, project: Project, target: _Target, *, act
     if target.person_id is not None:
         erased = erased.with_id(target.person_id)
     erased_keys.add(project.id, erased.person, now)
-    read_back = _erase_elsewhere(Erasing(services=services, project=project, erased=erased))
-    receipt = _receipt(services, erased, read_back)
+    erasing = Erasing(services=services, project=project, erased=erased)
+    snapshot_written = needs_new_snapshot(erasing)
+    read_back = _erase_elsewhere(erasing)
+    receipt = _receipt(services.clock(), erased, read_back, snapshot_written=snapshot_written)
     recorded = ("project_id", "visitor_ids", "user_ids", "events")
     changes = {name: [None, getattr(receipt, name)] for name in recorded}
     services.catalog.audit.add(project.account_id, actor, receipt.id, changes)
@@ -194,22 +197,25 @@ def _erase_elsewhere(erasing: Erasing) -> tuple[ReadBack, ...]:
     with services.warehouse.transaction() as cursor:
         forget_pending(cursor, erasing.project.id)
     services.catalog.database.empty_log()
-    # The log holds what was written since the last checkpoint.
+    # The log holds what was written since the last checkpoint, the note above too. That of a process which is
+    # killed before it is written into the file by the next checkpoint, of a job.
     with services.snapshots.pause(), services.rollup.pause():
         services.warehouse.checkpoint_when_idle()
     return read_back
 
 
-def _receipt(services: PipelineServices, erased: ErasedPerson, read_back: tuple[ReadBack, ...]) -> Receipt:
+def _receipt(
+    erased_at: datetime, erased: ErasedPerson, read_back: tuple[ReadBack, ...], *, snapshot_written: bool
+) -> Receipt:
     return Receipt(
         id=new_id("ers"),
         project_id=erased.project_id,
-        erased_at=services.clock(),
+        erased_at=erased_at,
         visitor_ids=len(erased.visitor_keys),
         user_ids=len(erased.user_keys),
         events=erased.events,
         recounted=erased.recounted,
         sums_kept=erased.sums_kept,
-        snapshot_written=erased.is_stored and erased.project_id in services.snapshots.stored_projects(),
+        snapshot_written=snapshot_written,
         read_back=read_back,
     )

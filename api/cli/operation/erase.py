@@ -92,7 +92,7 @@ def _print(receipt: dict[str, Any]) -> None:
     )
     read = receipt["read_back"]
     left = [f"{one['place']} ({one['left']})" for one in read if one["left"]]
-    told = f"found again in {', '.join(left)}: erase once more" if left else "found in none"
+    told = f"left in {', '.join(left)}: erase once more, and remove copies" if left else "found in none"
     out.print(f"Read back {len(read)} places: {told}.", highlight=False, soft_wrap=True)
     out.print(
         "Backups, files of your own and sources that are imported again are not changed.",

@@ -134,6 +134,16 @@ def test_the_second_time_nothing_is_found_and_everything_is_in_order(
 def test_an_erasure_that_failed_is_completed_the_next_time(
     store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    before = fail_at_snapshot(store, project, experiment, monkeypatch)
+    assert snapshot_bytes(store) == before
+    assert erase_visitor(store, project).snapshot_written
+    assert snapshot_bytes(store) != before
+
+
+def fail_at_snapshot(
+    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> list[bytes]:
+    """Begin an erasure that cannot write the snapshot; return the snapshot before."""
     fill(store, project, experiment)
     store.snapshots.write(project.id)
     before = snapshot_bytes(store)
@@ -141,9 +151,7 @@ def test_an_erasure_that_failed_is_completed_the_next_time(
         patched.setattr(Snapshots, "write", fail)
         with pytest.raises(OSError, match="no room"):
             erase_visitor(store, project)
-    assert snapshot_bytes(store) == before
-    assert erase_visitor(store, project).snapshot_written
-    assert snapshot_bytes(store) != before
+    return before
 
 
 def fail(*_: Any, **__: Any) -> None:
@@ -180,6 +188,42 @@ def test_a_project_without_events_has_nobody(store: WorkingStore, project: Proje
     receipt = erase_visitor(store, project)
     assert (receipt.events, receipt.visitor_ids, receipt.user_ids) == (0, 1, 0)
     assert re.fullmatch("ers_[0-9a-zA-Z]+", receipt.id)
+
+
+def test_a_person_without_a_text_of_its_own_goes_from_the_snapshot_of_a_completed_test(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    store.write(project, an_exposure(experiment, 0, GONE), an_exposure(experiment, 1, STAYS))
+    store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
+    store.rollup.refresh(project.id)
+    store.snapshots.write(project.id)
+    receipt = erase_visitor(store, project)
+    assert (receipt.is_complete, receipt.sums_kept) == (True, (experiment.id,))
+
+
+def test_a_snapshot_of_events_that_are_kept_no_longer_is_written_again(
+    store: WorkingStore, project: Project
+) -> None:
+    store.write(project, an_event("pageview", GONE), an_event("pageview", STAYS))
+    store.snapshots.write(project.id)
+    assert store.rollup.remove_old_events(project.id, NOW + timedelta(days=1)) == 2
+    for is_written in (True, False):
+        receipt = erase_visitor(store, project)
+        assert (receipt.events, receipt.is_complete, receipt.snapshot_written) == (0, True, is_written)
+
+
+def test_copies_of_everybody_stay_until_somebody_is_found(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    fill(store, project, experiment)
+    copies = [store.settings.data_dir / name for name in ("before-upgrade", "spool.damaged-20260301T000000Z")]
+    for one in copies:
+        one.mkdir()
+    mistyped = erase_visitor(store, project, "ann-7d1")
+    assert (mistyped.is_complete, [one.exists() for one in copies]) == (False, [True, True])
+    assert sum(one.left for one in mistyped.read_back) == 2
+    assert erase_visitor(store, project).is_complete
+    assert [one.exists() for one in copies] == [False, False]
 
 
 def test_events_that_wait_in_the_spool_are_erased(
@@ -240,13 +284,7 @@ def test_an_erasure_that_is_killed_at_any_step_is_ended_by_the_next_run(
 def test_an_erasure_that_is_killed_is_ended_by_the_service(
     store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(store, project, experiment)
-    store.snapshots.write(project.id)
-    before = snapshot_bytes(store)
-    with monkeypatch.context() as patched:
-        patched.setattr(Snapshots, "write", fail)
-        with pytest.raises(OSError, match="no room"):
-            erase_visitor(store, project)
+    before = fail_at_snapshot(store, project, experiment, monkeypatch)
     end_begun_erasures(store)
     after = snapshot_bytes(store)
     assert after != before
