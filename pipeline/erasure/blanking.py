@@ -26,7 +26,7 @@ class Blanking:
         self._pattern = re.compile("|".join(parts)) if self._texts else None
 
     def apply(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
-        """Return JSON data, or a text, without the texts."""
+        """Return JSON data, or a text, without the texts; names of fields stay as they are."""
         if isinstance(value, str):
             if value in self._texts:
                 return ERASED
@@ -34,5 +34,5 @@ class Blanking:
         if isinstance(value, list):
             return [self.apply(one) for one in value]
         if isinstance(value, dict):
-            return {self.apply(key): self.apply(one) for key, one in value.items()}
+            return {key: self.apply(one) for key, one in value.items()}
         return value
