@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 
@@ -190,11 +190,10 @@ class Rollup:
             project = self._catalog.projects.find(project_id)
             if not self._load_events(None):
                 raise WarehouseUnavailableError("acknowledged events cannot be loaded at present")
-            scope = self._scope(project)
             if not self._has_events(project_id):
                 return None
             target = self._erasure_target(project, key, is_user=is_user)
-            found = look_for_person(self._warehouse, target, scope)
+            found = look_for_person(self._warehouse, target, self._scope(project))
             if not found.is_stored:
                 return found
             keep_out(found)
@@ -211,18 +210,9 @@ class Rollup:
             return has_table(cursor, project_id)
 
     def _erasure_target(self, project: Project, key: int, *, is_user: bool) -> ErasureTarget:
-        experiments = self._catalog.experiments.of_project(project.id)
-        records = self._published(experiments)
-        open_ones = [
-            Due(
-                experiment=one,
-                rules=rules_of(records[one.id], CountingRules.of(project)),
-                before=records[one.id],
-            )
-            for one in experiments
-            if one.id in records and not records[one.id].is_final
-        ]
+        records = self._published(self._catalog.experiments.of_project(project.id))
         final_ids = [one for one, record in records.items() if record.is_final]
+        open_ones = self._open_ones(project)
         return ErasureTarget(key=key, is_user=is_user, open_ones=open_ones, final_ids=final_ids)
 
     def remove_old_events(self, project_id: str, before: datetime) -> int:
@@ -330,15 +320,21 @@ class Rollup:
         return find_due(experiments, published, CountingRules.of(project), scope.newest_seq, scope.now)
 
     def _to_recount(self, project: Project, experiment_ids: Collection[str] | None) -> list[Due]:
+        return [
+            replace(one, before=None)
+            for one in self._open_ones(project)
+            if experiment_ids is None or one.experiment.id in experiment_ids
+        ]
+
+    def _open_ones(self, project: Project) -> list[Due]:
+        """List the published experiments whose results still change."""
         experiments = self._catalog.experiments.of_project(project.id)
         published = self._published(experiments)
         rules = CountingRules.of(project)
         return [
-            Due(experiment=one, rules=rules_of(published[one.id], rules), before=None)
+            Due(experiment=one, rules=rules_of(published[one.id], rules), before=published[one.id])
             for one in experiments
-            if one.id in published
-            and not published[one.id].is_final
-            and (experiment_ids is None or one.id in experiment_ids)
+            if one.id in published and not published[one.id].is_final
         ]
 
     def _published(self, experiments: Iterable[Experiment]) -> dict[str, Published]:
