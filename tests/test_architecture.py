@@ -140,6 +140,7 @@ TESTED_BY = {
     "pipeline/events/request_headers/quality_weights.py": (
         "tests/pipeline/events/request_headers/test_language.py"
     ),
+    "truelift/client/decisions.py": "tests/truelift/client/test_client.py",
     "truelift/client/service_connection.py": "tests/truelift/client/test_client.py",
     "truelift/client/visitor_calls.py": "tests/truelift/client/test_client.py",
     "pipeline/store/event_columns.py": "tests/pipeline/store/warehouse/test_segment_dimensions.py",

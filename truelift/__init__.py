@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from pipeline.snapshots.reader import Snapshot, open_snapshot
     from truelift.client.async_client import AsyncClient
     from truelift.client.client import Client
+    from truelift.client.decisions import Change, Decision
     from truelift.client.openfeature import TrueliftProvider
-    from truelift.client.visitor_calls import Change, Decision
     from truelift.client.visitor_cookie import VisitorCookie
     from truelift.planning import sample_size
     from truelift.simulation import simulate
@@ -127,12 +127,12 @@ _SOURCES = {
     "CALIBRATION_CASES": ("engine.calibration.error_rates", "DEFAULT_SETTINGS"),
     "CALIBRATION_METHODS": ("engine.calibration.methods", "METHODS"),
     "AsyncClient": ("truelift.client.async_client", "AsyncClient"),
-    "Change": ("truelift.client.visitor_calls", "Change"),
+    "Change": ("truelift.client.decisions", "Change"),
     "Client": ("truelift.client.client", "Client"),
     "Converted": ("engine.frames.kinds", "Converted"),
     "Count": ("engine.frames.kinds", "Count"),
     "DayResult": ("engine.analysis.results.report", "DayResult"),
-    "Decision": ("truelift.client.visitor_calls", "Decision"),
+    "Decision": ("truelift.client.decisions", "Decision"),
     "DecisionSummary": ("engine.analysis.results.report", "DecisionSummary"),
     "EngineError": ("engine.errors", "EngineError"),
     "ErrorRates": ("engine.calibration.error_rates", "ErrorRates"),

@@ -13,7 +13,7 @@ from openfeature.track import TrackingEventDetails
 from engine.validation.sent_ids import id_text
 from pipeline.events.attributes import InvalidAttributesError
 from truelift.client.client import Client
-from truelift.client.visitor_calls import Decision
+from truelift.client.decisions import Decision
 
 START_SECONDS: Final = 5.0
 # Attributes of the evaluation context that are no attributes of the visitor.

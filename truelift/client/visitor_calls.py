@@ -2,70 +2,22 @@
 
 import logging
 import math
-import threading
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
-from engine.design.units import is_clustered, unit_attribute, unit_id
-from engine.validation.sent_ids import MAX_ID_LENGTH
-from pipeline.assignment.decide import VariantDecision
+from engine.design.units import unit_attribute, unit_id
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import UNKNOWN_CLIENT
 from pipeline.events.schema import MAX_URL_LENGTH
+from truelift.client.decisions import DecidedVariants, Decision, decision_of
 from truelift.client.exchanges import Delivery, Polling
 from truelift.client.outbox import CAPACITY, Outbox
 
 logger: Final = logging.getLogger("truelift.client")
 
-# An experiment, the id of what it assigns, and the visitor.
-Place: TypeAlias = tuple[str, str | None, str]
-# Where the variant of a unit is remembered for all of its visitors.
-_ANY_VISITOR: Final = ""
-# Beyond this many such places, those decided longest ago are forgotten.
-MAX_DECIDED: Final = 100_000
 DEFAULT_REVENUE_EVENT: Final = "purchase"
-
-DecisionStatus = Literal["new", "existing", "forced", "excluded"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A change that the variant makes to a page."""
-
-    selector: str
-    action: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """The variant of a visitor in one experiment; without a variant the visitor sees the original.
-
-    `reason` says why, in words, or is `no_unit`. `redirect_url` is absolute where the page's URL was given.
-    `unit_id` is the id that was assigned where that is not the visitor's.
-    """
-
-    test_key: str
-    visitor_id: str
-    status: DecisionStatus
-    reason: str
-    experiment_id: str | None = None
-    variant: str | None = None
-    variant_id: str | None = None
-    is_control: bool = True
-    changes: tuple[Change, ...] = ()
-    redirect_url: str | None = None
-    unit_id: str | None = None
-
-
-@dataclass(slots=True)
-class _Decided:
-    variant_id: str
-    is_exposed: bool = False
 
 
 class VisitorCalls:
@@ -86,8 +38,7 @@ class VisitorCalls:
         self._outbox = Outbox(capacity)
         self._polling = Polling(poll_seconds)
         self._delivery = Delivery(self._outbox, on_rejected)
-        self._decided: OrderedDict[Place, _Decided] = OrderedDict()
-        self._deciding = threading.Lock()
+        self._decided = DecidedVariants()
 
     @property
     def is_ready(self) -> bool:
@@ -150,8 +101,8 @@ class VisitorCalls:
             client=UNKNOWN_CLIENT,
         )
         unit = unit_id(experiment.unit, visitor_id=visitor_id, user_id=user_id, attributes=visitor.attributes)
-        own = self._decided.get((experiment.id, unit, visitor_id))
-        remembered = own or self._decided.get((experiment.id, unit, _ANY_VISITOR))
+        own = self._decided.of_visitor(experiment.id, unit, visitor_id)
+        remembered = own or self._decided.of_unit(experiment.id, unit)
         stored = dict(assigned or {})
         if remembered is not None:
             stored.setdefault(experiment.id, remembered.variant_id)
@@ -166,9 +117,8 @@ class VisitorCalls:
         if decided is None:
             reason = f"the experiment is {experiment.status}"
             return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
-        decision = _decision_of(decided, visitor_id, unit)
-        if decision.variant_id is not None and decision.status != "forced":
-            self._remember(decision, decision.variant_id)
+        decision = decision_of(decided, visitor_id, unit)
+        self._decided.remember(decision)
         return decision
 
     def variant(  # noqa: PLR0913  # as `decide`
@@ -212,7 +162,7 @@ class VisitorCalls:
         """
         if decision.experiment_id is None or decision.variant_id is None or decision.status == "forced":
             return
-        decided = self._decided.get(_place_of(decision))
+        decided = self._decided.of_decision(decision)
         if decided is not None and decided.is_exposed and decided.variant_id == decision.variant_id:
             return
         is_kept = self._send(
@@ -322,21 +272,6 @@ class VisitorCalls:
             return {"user_id": user_id or decision.unit_id, "attributes": attributes}
         return {"user_id": user_id, "attributes": {key: decision.unit_id, **(attributes or {})}}
 
-    def _remember(self, decision: Decision, variant_id: str) -> None:
-        if len(decision.visitor_id) > MAX_ID_LENGTH:
-            # The service takes no events of such a visitor.
-            return
-        own = _place_of(decision)
-        places = [own] if decision.unit_id is None else [own, (*own[:2], _ANY_VISITOR)]
-        with self._deciding:
-            for place in places:
-                known = self._decided.get(place)
-                if known is None or known.variant_id != variant_id:
-                    self._decided[place] = _Decided(variant_id)
-                self._decided.move_to_end(place)
-            while len(self._decided) > MAX_DECIDED:
-                self._decided.popitem(last=False)
-
     def _wake(self) -> None:
         """Tell what sends that an event waits."""
         raise NotImplementedError
@@ -345,29 +280,3 @@ class VisitorCalls:
 def timestamp_now() -> str:
     """Return the time as events state it, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _place_of(decision: Decision) -> Place:
-    """Return where a decision is remembered for its visitor."""
-    return decision.experiment_id or "", decision.unit_id or decision.visitor_id, decision.visitor_id
-
-
-def _decision_of(decided: VariantDecision, visitor_id: str, unit: str | None) -> Decision:
-    variant = decided.variant
-    return Decision(
-        test_key=decided.experiment.test_key,
-        visitor_id=visitor_id,
-        status=decided.status,
-        reason=decided.reason,
-        experiment_id=decided.experiment.id,
-        variant=None if variant is None else variant.name,
-        variant_id=None if variant is None else variant.id,
-        is_control=variant is None or variant.is_control,
-        changes=()
-        if variant is None
-        else tuple(
-            Change(selector=one.selector, action=one.action, value=one.value) for one in variant.changes
-        ),
-        redirect_url=decided.redirect_url,
-        unit_id=unit if is_clustered(decided.experiment.unit) else None,
-    )
