@@ -74,9 +74,9 @@ class Observation:
         read = replace(
             evidence,
             epochs=epochs,
-            # Within a segment there are neither other segments nor days since exposure.
-            segments=None if segment else self._visitors_by_segment(),
-            follow_up=None if segment else self._follow_up(cells, timezone),
+            # Neither is known within a segment, and both count visitors of units that are left out.
+            segments=None if segment or self._has_units else self._visitors_by_segment(),
+            follow_up=None if segment or self._has_units else self._follow_up(cells, timezone),
             senders=None if segment else read_senders(self.cursor, self.experiment, self.published),
             other_currencies=None
             if segment

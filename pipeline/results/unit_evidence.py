@@ -55,8 +55,6 @@ def with_units(  # noqa: PLR0913, PLR0917  # what an observation has
         covariates=covariates_of(experiment, values),
         several_variants=mixed.units,
         identity_conflicts=0,
-        segments=None,
-        follow_up=None,
         largest=None,
         clusters=ClusterEvidence(
             by=unit_name(experiment.unit),

@@ -251,6 +251,21 @@ def test_units_of_several_variants_are_left_out_and_alarm(store: WorkingStore, p
     assert store.observe(experiment, project, now=LATER).visitors.tolist() == [150, 150]
 
 
+def test_results_stand_where_most_conversions_are_of_units_of_several_variants(
+    store: WorkingStore, project: Project
+) -> None:
+    experiment = store.add_experiment(project, unit=ACCOUNT)
+    rows = [*shown(experiment, {"c0": (0, 2, 1), "t0": (1, 2, 0)})]
+    for number in range(12):
+        rows += [
+            an_exposure(experiment, number % 2, f"m{number}", custom='{"account":"both"}'),
+            a_purchase(f"m{number}", minute=5),
+        ]
+    store.write(project, *rows)
+    report = store.results.report(experiment, project, now=LATER)
+    assert [(one.visitors, one.conversions) for one in report.goals[0].variants] == [(2, 1), (2, 0)]
+
+
 def test_results_of_a_filter_are_by_unit_and_segments_are_left_out(store: WorkingStore) -> None:
     project, experiment = counted(store)
     observed = store.observe(experiment, project, {"device_type": "mobile"}, now=LATER)
