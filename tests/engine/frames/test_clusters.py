@@ -1,7 +1,4 @@
-"""Analyses by cluster: numbers of rows, error rates, refusals, and what reports say of clusters."""
-
-from datetime import UTC, datetime, timedelta
-from typing import Any
+"""Numbers of analyses by cluster: those of formulas from rows, and error rates."""
 
 import duckdb
 import numpy as np
@@ -10,52 +7,12 @@ import pytest
 import scipy
 import statsmodels.api as sm
 
-from engine.analysis.results.report import Report
-from engine.analysis.results.variant_result import VariantResult
-from engine.design.analysis_settings import Statistics
-from engine.errors import InvalidEvidenceError
-from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Converted, Count, Funnel, Mean, Quantile, Ratio, Retained, Revenue, Value
+from engine.frames.kinds import Converted, Count, Funnel, Mean, Ratio, Retained, Revenue, Value
 from engine.stats.contingency import Tables
 from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.frequentist.two_sample import log_p_shares
 from engine.stats.paired_moments import PairedMoments
-
-
-def accounts(clusters: int, seed: int, *, lift: float = 0.0, weight: float = 0.5) -> pl.DataFrame:
-    """Visitors of accounts: sizes lognormal (0.8), conversion rates of 10% with a correlation of 0.1."""
-    rng = np.random.default_rng(seed)
-    sizes = np.ceil(40 * rng.lognormal(-0.32, 0.8, clusters)).astype(int)
-    is_variant = rng.permutation(np.arange(clusters) < round(weight * clusters))
-    rates = rng.beta(0.9, 8.1, clusters)
-    account = np.repeat(np.arange(clusters), sizes)
-    bought = rng.random(len(account)) < (rates * np.where(is_variant, 1 + lift, 1))[account]
-    return pl.DataFrame(
-        {
-            "variant": np.where(is_variant, "B", "A")[account],
-            "account": [f"account {number}" for number in account.tolist()],
-            "bought": bought,
-            "spent": (bought * rng.lognormal(3, 0.8, len(account))).round(2),
-            "views": 1 + rng.poisson(2, len(account)),
-            "before": rng.lognormal(0, 0.5, len(account)) + 20 * rates[account],
-        }
-    )
-
-
-def judged(frame: Any, **asked: Any) -> Report:
-    given = {"control": "A", "goals": ["bought"], "cluster": "account"}
-    return analyze_frame(frame, **{**given, **asked})
-
-
-def of_variant(report: Report, goal: int = 0) -> VariantResult:
-    return report.goals[goal].variants[1]
-
-
-def sums_of(frame: pl.DataFrame, y: str, x: pl.Expr) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Sum denominators and numerators by cluster, for each variant."""
-    sums = frame.group_by("variant", "account").agg(x.alias("x"), pl.col(y).cast(pl.Float64).sum().alias("y"))
-    parts = {arm: sums.filter(pl.col("variant") == arm) for arm in ("A", "B")}
-    return {arm: (part["x"].to_numpy(), part["y"].to_numpy()) for arm, part in parts.items()}
+from tests.engine.frames.clustered_visitors import accounts, judged, of_variant, sums_of
 
 
 def p_of_rows(sums: dict[str, tuple[np.ndarray, np.ndarray]]) -> float:
@@ -188,45 +145,6 @@ def test_reports_of_a_a_tests_call_a_winner_or_loser_in_3_5_percent_at_most() ->
     assert statuses.count("insufficient_data") < 0.05 * len(statuses)
 
 
-@pytest.mark.parametrize(("clusters", "reason"), [(18, "9 of the 10 clusters required"), (40, None)])
-def test_a_comparison_needs_ten_clusters_in_each_variant(clusters: int, reason: str | None) -> None:
-    found = of_variant(judged(accounts(clusters, 3)))
-    assert (found.status == "insufficient_data") == (reason is not None)
-    assert reason is None or (found.reason is not None and reason in found.reason)
-
-
-def test_a_cluster_with_more_than_half_of_the_visitors_leaves_no_status() -> None:
-    frame = accounts(40, 3)
-    of_b = frame.filter(pl.col("variant") == "B")
-    giant = of_b.head(1).select(pl.all().exclude("account"), account=pl.lit("giant"))
-    most = pl.concat([frame, pl.concat([giant] * (of_b.height + 200)).select(frame.columns)])
-    found = of_variant(judged(most))
-    assert found.status == "insufficient_data"
-    assert found.reason is not None
-    assert found.reason.startswith("one cluster of 'B' has 5")
-    assert found.reason.endswith("% of its visitors, and a comparison allows 50%")
-
-
-def test_clusters_of_several_variants_are_left_out_and_reported() -> None:
-    frame = accounts(40, 5)
-    moved = frame.filter(pl.col("account") == "account 1").with_columns(variant=pl.lit("A"))
-    other = moved.head(3).with_columns(variant=pl.lit("B"))
-    rest = frame.filter(pl.col("account") != "account 1")
-    report = judged(pl.concat([rest, moved, other]))
-    assert of_variant(report) == of_variant(judged(rest))
-    check = next(one for one in report.health if one.check == "several_variants")
-    assert check.details["clusters"] == 1
-    assert check.details["visitors"] == moved.height + 3
-    assert "1 of 40 clusters (2.5%) saw several variants and are excluded" in check.message
-
-
-def test_a_visitor_of_two_clusters_is_refused() -> None:
-    frame = accounts(30, 5).with_row_index("visitor").with_columns(pl.col("visitor").cast(pl.String))
-    again = frame.head(1).with_columns(account=pl.lit("another"))
-    with pytest.raises(InvalidEvidenceError, match=r"1 visitors are in several clusters, such as '0'"):
-        judged(pl.concat([frame, again]), visitor="visitor")
-
-
 def test_rows_of_visitors_are_those_of_visitors() -> None:
     frame = accounts(30, 5).with_row_index("visitor")
     twice = pl.concat(
@@ -303,52 +221,6 @@ def test_a_posterior_of_clusters_is_the_normal_one_of_the_ratio() -> None:
     assert found.chance_to_beat == pytest.approx(scipy.stats.norm.cdf(z), rel=1e-9)
 
 
-def test_reports_say_by_what_visitors_are_compared() -> None:
-    report = judged(
-        accounts(60, 2, lift=0.5),
-        goals={"bought": "converted", "spent": "revenue", "r": Ratio("spent", "views")},
-    )
-    assert report.primary is not None
-    text = report.to_markdown()
-    assert "compared by account: 30 clusters against 30" in report.primary.decision.explanation
-    assert text.count("Compared by account, not by visitor. Clusters: A 30, B 30.") == 3
-    assert "visitors in 60 clusters" in str(report)
-    assert report.to_polars()["clusters"].to_list() == [30] * 6
-    assert (report.clustered_by, report.plan.counted, report.plan.unit) == ("account", 60, "clusters")
-    plain = judged(accounts(60, 2), cluster=None)
-    assert (plain.clustered_by, of_variant(plain).clusters) == (None, None)
-
-
-def test_the_sample_ratio_is_that_of_clusters() -> None:
-    frame = accounts(60, 2)
-    check = next(one for one in judged(frame).health if one.check == "sample_ratio")
-    assert check.status == "ok"
-    assert check.details["clusters"] == {"A": 30, "B": 30}
-    # Of visitors, sizes that differ would be a mismatch.
-    visitors = next(one for one in judged(frame, cluster=None).health if one.check == "sample_ratio")
-    assert visitors.status != "ok"
-
-
-def test_a_running_test_counts_clusters_and_plans_by_their_variance() -> None:
-    frame = accounts(60, 2)
-    number = frame["account"].str.strip_prefix("account ").cast(pl.Int64)
-    start = datetime(2026, 3, 2, tzinfo=UTC)
-    days = frame.with_columns(at=pl.Series([start + timedelta(hours=4 * int(one)) for one in number]))
-    report = judged(days, timestamp="at", running=True)
-    plan = report.plan
-    assert (plan.clusters, plan.counted, plan.unit) == (60, 60, "clusters")
-    sums = sums_of(frame, "bought", pl.len())
-    lines = [((y - y.sum() / x.sum() * x) / x.mean() + y.sum() / x.sum()) for x, y in sums.values()]
-    pooled = np.concatenate(lines)
-    effect = plan.minimum_effect
-    drift = scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(0.8)
-    needed = (drift * (1 + effect / 2)) ** 2 * 4 * pooled.var(ddof=1) / (effect * pooled.mean()) ** 2
-    assert plan.required_visitors is not None
-    assert plan.required_visitors == np.ceil(needed)
-    assert report.primary is not None
-    assert f"60 of {plan.required_visitors:,} clusters" in report.primary.decision.explanation
-
-
 def test_a_lazy_table_is_fetched() -> None:
     frame = accounts(40, 5)
     assert of_variant(judged(duckdb.sql("SELECT * FROM frame"))) == of_variant(judged(frame))
@@ -359,39 +231,3 @@ def test_a_funnel_is_compared_by_cluster() -> None:
     found = of_variant(judged(frame, goals={"done": Funnel("seen", "bought")}))
     assert found.p_value == pytest.approx(of_variant(judged(frame)).p_value, rel=1e-9)
     assert found.details.steps is not None
-
-
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [
-        ({"goals": {"spent": Revenue(cap_percentile=99)}}, "no caps: leave cap_percentile out of 'spent'"),
-        ({"goals": {"m": Quantile("spent", q=0.5)}}, "no quantiles: leave out 'm', or take its mean"),
-        ({"goals": {"bought": Converted(covariates=["before", "views"])}}, "a covariate is one number"),
-        ({"goals": {"bought": Converted(covariates="country")}}, "a covariate is one number"),
-        (
-            {"weight_epochs": [(datetime(2026, 1, 1, tzinfo=UTC), {"A": 1, "B": 1})]},
-            "leave out weight_epochs",
-        ),
-        (
-            {"analysis_method": "bayesian", "statistics": Statistics(prior="pre_period")},
-            "take 'flat' or 'lift'",
-        ),
-        ({"cluster": "variant"}, "a column of its own"),
-        ({"cluster": "store"}, "there is no column 'store'"),
-        ({"cluster": "region"}, "'region' says nothing in 1 rows"),
-    ],
-)
-def test_what_is_not_compared_by_cluster_is_refused(asked: dict[str, Any], reason: str) -> None:
-    frame = (
-        accounts(20, 1)
-        .with_row_index("row")
-        .with_columns(country=pl.lit("DE"), region=pl.when(pl.col("row") > 0).then(pl.lit("north")))
-    )
-    with pytest.raises(InvalidEvidenceError, match=reason):
-        judged(frame, **asked)
-
-
-def test_sums_tell_no_clusters_apart() -> None:
-    sums = pl.DataFrame({"variant": ["A", "B"], "visitors": [100, 100], "bought": [10, 12]})
-    with pytest.raises(InvalidEvidenceError, match="give rows, or leave out cluster"):
-        judged(None, sums=sums)
