@@ -5,12 +5,11 @@ from datetime import datetime
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from engine.design.units import is_clustered, unit_attribute
 from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
 from pipeline.rollup.goals.known_days import observed_until
 from pipeline.rollup.goals.summed_goals import attributes_of, goals_with_past
-from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, json_pointer
-from pipeline.store.warehouse.visitor_export import USER, VisitorExport
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
+from pipeline.store.warehouse.visitor_export import VisitorExport
 
 
 def exported_visitors(  # noqa: PLR0913  # the rest is said by name
@@ -47,13 +46,5 @@ def exported_visitors(  # noqa: PLR0913  # the rest is said by name
             if name.startswith(CUSTOM_PREFIX)
         ],
         with_keys=with_keys,
-        unit=_unit_of(experiment),
+        unit=experiment.unit,
     )
-
-
-def _unit_of(experiment: Experiment) -> str | None:
-    """Say where the ids of units are; None where visitors are compared."""
-    if not is_clustered(experiment.unit):
-        return None
-    key = unit_attribute(experiment.unit)
-    return USER if key is None else json_pointer(key)

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import polars as pl
 
+from engine.design.units import VISITOR, Unit, is_clustered, unit_attribute
 from engine.measures.sums import AMOUNT, DENOMINATOR
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
@@ -53,9 +54,8 @@ _VISITOR_COLUMNS: Final = {
     "first_exposed_at": "BIGINT",
     **dict.fromkeys((*DIMENSIONS, CUSTOM), "UINTEGER"),
 }
-# The column of the unit's id, and the `unit` that is the user.
+# The column of the unit's id.
 UNIT: Final = "unit"
-USER: Final = "user"
 _VALUE_COLUMNS: Final = {"dimension": "VARCHAR", "code": "UINTEGER", "value": "VARCHAR"}
 
 
@@ -72,8 +72,7 @@ class VisitorExport:
     their buckets have them, by the ids `of_events`. `funnels` are the ids of goals with steps,
     and `per_order` those of revenue goals measured per order. `with_past` are goals, by their position among
     `goal_ids`, with their values in the pre-period, capped like the goal's values. `custom_keys` are those of
-    custom dimensions with columns of their own. `unit` is what visitors belong to where units are compared:
-    `user`, or the key of the attribute with its id as a JSON pointer; None elsewhere.
+    custom dimensions with columns of their own. `unit` is what is compared.
     """
 
     project_id: str
@@ -92,7 +91,7 @@ class VisitorExport:
     with_past: Sequence[SummedGoal] = ()
     custom_keys: Sequence[str] = ()
     with_keys: bool = False
-    unit: str | None = None
+    unit: Unit = VISITOR
 
 
 def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path) -> int:
@@ -116,7 +115,8 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
             ORDER BY v.first_exposed_at, v.visitor_key
         """
         values: dict[str, object] = {"experiment": export.experiment_id} if "$experiment" in query else {}
-        values |= {"unit": export.unit} if "$unit" in query else {}
+        if (key := unit_attribute(export.unit)) is not None and "$unit" in query:
+            values["unit"] = json_pointer(key)
         values |= {f"key_{place}": json_pointer(key) for place, key in enumerate(export.custom_keys)}
         return copy_to_file(cursor, query, path, _COPY[form], **values)
 
@@ -213,7 +213,7 @@ def _visitor_ids(cursor: Cursor, export: VisitorExport) -> str:
 
 def _unit(export: VisitorExport, text: str) -> Iterable[str]:
     """Yield the column of the unit where units are compared."""
-    if export.unit is not None:
+    if is_clustered(export.unit):
         # Where no text is left, as after an erasure, the key still tells units apart.
         unit = f"coalesce(units.unit, v.{UNIT_KEY}::VARCHAR)" if export.is_published else "NULL::VARCHAR"
         yield f"{text.format(unit)} AS {UNIT}"
@@ -221,9 +221,9 @@ def _unit(export: VisitorExport, text: str) -> Iterable[str]:
 
 def _joined_units(export: VisitorExport) -> str:
     """Build the join of the ids of units by their keys: of users in events, of others in attributes."""
-    if export.unit is None or not export.is_published:
+    if not (is_clustered(export.unit) and export.is_published):
         return ""
-    if export.unit == USER:
+    if unit_attribute(export.unit) is None:
         ids = f"""
             SELECT user_key AS key, min(user_id) AS unit FROM "{table_name(export.project_id)}"
             WHERE user_key IS NOT NULL GROUP BY user_key

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from engine.design.units import VISITOR, Unit, unit_attribute
+from engine.design.units import VISITOR, Unit, is_clustered, unit_attribute
 from pipeline.store.event_columns import EVENT_DIMENSIONS, HEADER_BITS
 from pipeline.store.warehouse.connection import Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, Chunk, EventReader
@@ -73,7 +73,7 @@ class AssignmentQuery:
 def first_places(warehouse: Warehouse, query: AssignmentQuery) -> FirstPlaces:
     """Find the first assignments of visitors."""
     types = ", ".join(f"'{name}'" for name in sorted(ASSIGNING))
-    clustered = [number for number, rule in query.rules.items() if rule.unit != VISITOR]
+    clustered = [number for number, rule in query.rules.items() if is_clustered(rule.unit)]
     unit = f"if(a.is_user, e.user_id, json_extract_string(e.{CUSTOM}, a.pointer))" if clustered else "NULL"
     statement = f"""
         SELECT e.visitor_key, a.number, {unit} AS unit,
