@@ -9,7 +9,7 @@ from pipeline.events.hashing import hash64
 from pipeline.store.event_columns import EventRow, Sender
 from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.identities import BROWSERS_LATER, read_links
-from tests.pipeline.rollup.naive_counting import persons
+from tests.pipeline.rollup.naive_persons import persons
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event
 
 # A claim comes after all events.

@@ -6,25 +6,29 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
-import pytest
 
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.design.units import is_clustered
-from engine.stats.clustered_buckets import ClusteredBuckets
-from engine.stats.moments import Moments
-from engine.stats.paired_moments import PairedMoments
 from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
-from tests.pipeline.rollup.naive_counting import Person, Tally, local_date, tally
-from tests.pipeline.working_store import WorkingStore, an_event
+from tests.pipeline.rollup.naive_counting import Tally, tally
+from tests.pipeline.rollup.naive_goals import local_date
+from tests.pipeline.rollup.naive_persons import Person
+from tests.pipeline.rollup.naive_values import (
+    agree,
+    below_of,
+    compare_quantiles,
+    compare_values,
+    is_measured,
+    value_of,
+)
+from tests.pipeline.working_store import WorkingStore
 
 NOW = STARTED + timedelta(days=12)
 # The last local day in New York of whose visitors the days 1 to 8 are over.
 KNOWN_UNTIL = date(2026, 3, 3)
-RETAINED = {"measure": "retained", "from_day": 1, "to_day": 8}
 QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
     ({}, lambda _: True),
     ({"device_type": "mobile"}, lambda row: row.device_type == "mobile"),
@@ -43,94 +47,6 @@ QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
         lambda row: '"free"' in (row.custom or "") and row.country == "DE",
     ),
 )
-
-
-def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
-    kinds: list[tuple[Any, dict[str, Any]]] = [
-        ("revenue", {"min_cents": 200, **of_revenue}),
-        ("custom_event", {"event_name": "purchase", "window": 3}),
-        ("pageview", {"url": "https://shop.example/thanks"}),
-        ("click", {"selector": "#buy"}),
-        ("ga4_event", {"event_name": "purchase", "value_param": value_param}),
-        ("custom_event", {"event_name": "purchase", "measure": "count", "window": 1}),
-        ("ga4_event", {"event_name": "purchase", "measure": "value", "value_param": value_param}),
-        (
-            "custom_event",
-            {
-                "event_name": "purchase",
-                "measure": "ratio",
-                "numerator": "value",
-                "window": 4,
-                "denominator": {"event_name": "purchase"},
-            },
-        ),
-        (
-            "click",
-            {
-                "selector": "#buy",
-                "measure": "ratio",
-                "denominator": {
-                    "goal_type": "ga4_event",
-                    "event_name": "purchase",
-                    "measure": "value",
-                    "value_param": value_param,
-                },
-            },
-        ),
-        (
-            "pageview",
-            {"url": "https://shop.example/thanks", "measure": "retained", "from_day": 1, "to_day": 8},
-        ),
-        (
-            "ga4_event",
-            {
-                "event_name": "purchase",
-                "value_param": value_param,
-                "measure": "funnel",
-                "window": 5,
-                "steps": [{"goal_type": "pageview", "url": "https://shop.example/thanks"}],
-            },
-        ),
-        (
-            "pageview",
-            {
-                "url": "https://shop.example/thanks",
-                "measure": "funnel",
-                "steps": [
-                    {"goal_type": "custom_event", "event_name": "purchase"},
-                    {"goal_type": "click", "selector": "#buy"},
-                ],
-            },
-        ),
-        ("ga4_event", {"event_name": "purchase", "measure": "distinct", "field": "custom:tax/net"}),
-        (
-            "ga4_event",
-            {"event_name": "purchase", "measure": "quantile", "value_param": value_param, "window": 5},
-        ),
-        ("custom_event", {"event_name": "purchase", "measure": "quantile", "q": 0.3, "of": "event"}),
-        (
-            "custom_event",
-            {"event_name": "purchase", "measure": "distinct", "field": "transaction_id", "window": 6},
-        ),
-    ]
-    return tuple(
-        Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)
-        for number, (kind, config) in enumerate(kinds)
-    )
-
-
-def row_of(fields: dict[str, Any], experiments: list[Experiment]) -> EventRow:
-    fields = dict(fields)
-    if "shown" in fields:
-        number, variant = fields.pop("shown")
-        fields |= {
-            "experiment_id": experiments[number].id,
-            "variant_id": experiments[number].variants[variant].id,
-        }
-    if "goal" in fields:
-        number, goal = fields.pop("goal")
-        fields["goal_id"] = experiments[number].goals[goal].id
-    return an_event(fields.pop("kind"), fields.pop("visitor"), **fields)
 
 
 def compare_all(
@@ -152,66 +68,6 @@ def compare_all(
                 assert observed.follow_up is None
             else:
                 compare_followed(observed, wanted, experiment, project, today=local_date(now, project))
-
-
-def compare_units(observed: Evidence, wanted: Tally, experiment: Experiment, project: Project) -> None:
-    """Compare the sums of units: of goals by the visitors with a known outcome."""
-    assert observed.clusters is not None
-    assert observed.values is not None
-    aside = (observed.clusters.visitors_of_several, observed.clusters.in_several, observed.clusters.in_none)
-    assert aside == (wanted.of_several, wanted.in_several, wanted.in_none)
-    for v, variant in enumerate(experiment.variants):
-        them = [one for one in wanted.people if one.variants == {variant.id}]
-        assert observed.clusters.total[v] == len({one.unit for one in them})
-        for g, goal in enumerate(experiment.goals):
-            known = [one for one in them if is_known(one, goal, project)]
-            units = sorted({str(one.unit) for one in known})
-            of_units = [[one for one in known if one.unit == unit] for unit in units]
-            assert observed.clusters.known[g, v] == len(units)
-            y = [sum(value_of(one, goal) for one in unit) for unit in of_units]
-            x = [sum(denominator_of(one, goal) for one in unit) for unit in of_units]
-            agree(observed.values.orders, (g, v), x, y)
-            if experiment.statistics.cuped and goal.measure.word != "retained":
-                everyone = [one.before[goal.id] for one in wanted.people]
-                centre = sum(everyone) / len(everyone) if everyone else 0.0
-                z = [sum(one.before[goal.id] - centre for one in unit) for unit in of_units]
-                agree(observed.values.before, (g, v), z, y)
-
-
-def denominator_of(person: Person, goal: Goal) -> float:
-    if goal.measure.word == "ratio":
-        return below_of(person, goal)
-    return float(person.purchases[goal.id]) if goal.measure.is_per_order else 1.0
-
-
-def is_known(person: Person, goal: Goal, project: Project) -> bool:
-    if goal.known_after is None:
-        return True
-    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
-    return first <= KNOWN_UNTIL + timedelta(days=9 - goal.known_after)
-
-
-def compare_followed(
-    observed: Evidence, wanted: Tally, experiment: Experiment, project: Project, *, today: date
-) -> None:
-    """Follow everyone alone, day by day, up to the day before today."""
-    assert observed.follow_up is not None
-    variants = [variant.id for variant in experiment.variants]
-    (goal,) = (goal.id for goal in experiment.goals if goal.is_primary)
-    at_risk, hits = np.zeros((40, len(variants))), np.zeros((40, len(variants)))
-    for person in wanted.people:
-        (variant,) = person.variants
-        arm = variants.index(variant)
-        first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
-        converted = person.converted.get(goal)
-        lag = None if converted is None else (local_date(converted, project) - first).days
-        for day in range((today - first).days):
-            at_risk[day, arm] += lag is None or lag >= day
-            hits[day, arm] += lag == day
-    days = len(observed.follow_up.at_risk)
-    assert observed.follow_up.at_risk.tolist() == at_risk[:days].tolist()
-    assert observed.follow_up.conversions.tolist() == hits[:days].tolist()
-    assert hits[days:].sum() == 0
 
 
 def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: Project) -> None:
@@ -271,15 +127,6 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
             np.testing.assert_allclose(observed.revenue.m2[g, v], spread, rtol=1e-12, atol=1e-3)
 
 
-def day_of_conversion(person: Person, goal: Goal, project: Project) -> date | None:
-    """Return the day of the first conversion; of retained visitors whose days are over that of exposure."""
-    converted = person.converted.get(goal.id)
-    if converted is None or goal.measure.word != "retained":
-        return None if converted is None else local_date(converted, project)
-    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
-    return first if first <= KNOWN_UNTIL else None
-
-
 def agree_by_day(observed: Evidence, goal: Goal, cell: tuple[int, int], wanted: list[list[float]]) -> None:
     """Compare the amounts of a goal by day, and the denominators of a ratio."""
     kept = [observed.daily.amounts, observed.daily.denominators]
@@ -290,102 +137,70 @@ def agree_by_day(observed: Evidence, goal: Goal, cell: tuple[int, int], wanted: 
         np.testing.assert_allclose(daily[:, *cell], values, rtol=1e-12)
 
 
-def compare_values(
-    observed: Evidence, people: list[Person], everyone: list[Person], experiment: Experiment
+def day_of_conversion(person: Person, goal: Goal, project: Project) -> date | None:
+    """Return the day of the first conversion; of retained visitors whose days are over that of exposure."""
+    converted = person.converted.get(goal.id)
+    if converted is None or goal.measure.word != "retained":
+        return None if converted is None else local_date(converted, project)
+    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+    return first if first <= KNOWN_UNTIL else None
+
+
+def compare_followed(
+    observed: Evidence, wanted: Tally, experiment: Experiment, project: Project, *, today: date
 ) -> None:
-    if not any(map(is_measured, experiment.goals)) and not (experiment.statistics.cuped and people):
-        assert observed.values is None
-        return
+    """Follow everyone alone, day by day, up to the day before today."""
+    assert observed.follow_up is not None
+    variants = [variant.id for variant in experiment.variants]
+    (goal,) = (goal.id for goal in experiment.goals if goal.is_primary)
+    at_risk, hits = np.zeros((40, len(variants))), np.zeros((40, len(variants)))
+    for person in wanted.people:
+        (variant,) = person.variants
+        arm = variants.index(variant)
+        first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+        converted = person.converted.get(goal)
+        lag = None if converted is None else (local_date(converted, project) - first).days
+        for day in range((today - first).days):
+            at_risk[day, arm] += lag is None or lag >= day
+            hits[day, arm] += lag == day
+    days = len(observed.follow_up.at_risk)
+    assert observed.follow_up.at_risk.tolist() == at_risk[:days].tolist()
+    assert observed.follow_up.conversions.tolist() == hits[:days].tolist()
+    assert hits[days:].sum() == 0
+
+
+def compare_units(observed: Evidence, wanted: Tally, experiment: Experiment, project: Project) -> None:
+    """Compare the sums of units: of goals by the visitors with a known outcome."""
+    assert observed.clusters is not None
     assert observed.values is not None
-    compare_amounts(observed, people, experiment)
-    if not experiment.statistics.cuped or not people:
-        assert not observed.values.before.n.any()
-        return
-    for g, goal in enumerate(experiment.goals):
-        if goal.measure.word in {"retained", "quantile"}:
-            assert not observed.values.before.n[g].any()
-            continue
-        is_revenue = goal.goal_type == "revenue"
-        cap = cap_over(everyone, goal) if is_revenue else np.inf
-        for v, variant in enumerate(experiment.variants):
-            them = [one for one in people if one.variants == {variant.id}]
-            done = [value_of(one, goal) for one in them]
-            y, z = np.minimum(done, cap), np.minimum([one.before[goal.id] for one in them], cap)
-            agree(observed.values.before, (g, v), z, y)
-            assert observed.values.capped[g, v] == sum(amount > cap for amount in done)
-            d = np.array([one.purchases[goal.id] for one in them], float)
-            if is_revenue:
-                agree(observed.values.orders, (g, v), d, y)
-                agree(observed.values.before_orders, (g, v), z, d)
-            elif goal.measure.word == "ratio":
-                below = [below_of(one, goal) for one in them]
-                agree(observed.values.orders, (g, v), below, y)
-                agree(observed.values.before_orders, (g, v), z, below)
-            else:
-                assert observed.values.orders.n[g, v] == 0
+    aside = (observed.clusters.visitors_of_several, observed.clusters.in_several, observed.clusters.in_none)
+    assert aside == (wanted.of_several, wanted.in_several, wanted.in_none)
+    for v, variant in enumerate(experiment.variants):
+        them = [one for one in wanted.people if one.variants == {variant.id}]
+        assert observed.clusters.total[v] == len({one.unit for one in them})
+        for g, goal in enumerate(experiment.goals):
+            known = [one for one in them if is_known(one, goal, project)]
+            units = sorted({str(one.unit) for one in known})
+            of_units = [[one for one in known if one.unit == unit] for unit in units]
+            assert observed.clusters.known[g, v] == len(units)
+            y = [sum(value_of(one, goal) for one in unit) for unit in of_units]
+            x = [sum(denominator_of(one, goal) for one in unit) for unit in of_units]
+            agree(observed.values.orders, (g, v), x, y)
+            if experiment.statistics.cuped and goal.measure.word != "retained":
+                everyone = [one.before[goal.id] for one in wanted.people]
+                centre = sum(everyone) / len(everyone) if everyone else 0.0
+                z = [sum(one.before[goal.id] - centre for one in unit) for unit in of_units]
+                agree(observed.values.before, (g, v), z, y)
 
 
-def compare_amounts(observed: Evidence, people: list[Person], experiment: Experiment) -> None:
-    """Compare the moments of goals with amounts, which need no other sums than those by day."""
-    assert observed.values is not None
-    for g, goal in enumerate(experiment.goals):
-        for v, variant in enumerate(experiment.variants):
-            them = [one for one in people if one.variants == {variant.id}]
-            done = [value_of(one, goal) for one in them]
-            if goal.measure.word == "ratio":
-                agree(observed.values.orders, (g, v), [below_of(one, goal) for one in them], done)
-            if is_measured(goal) and not goal.measure.is_quantile:
-                wanted = Moments.of(np.array(done, float))
-                for name in ("n", "mean", "m2", "m3"):
-                    found = getattr(observed.values.value[g, v], name)
-                    np.testing.assert_allclose(found, getattr(wanted, name), rtol=1e-9, atol=1e-9)
+def denominator_of(person: Person, goal: Goal) -> float:
+    if goal.measure.word == "ratio":
+        return below_of(person, goal)
+    return float(person.purchases[goal.id]) if goal.measure.is_per_order else 1.0
 
 
-def compare_quantiles(observed: Evidence, people: list[Person], experiment: Experiment) -> None:
-    """Compare every value in its bucket, and what clusters of several values a visitor do to errors."""
-    for g, goal in enumerate(experiment.goals):
-        if not goal.measure.is_quantile:
-            continue
-        arms = []
-        for variant in experiment.variants:
-            of_arm = [one.values[goal.id] for one in people if one.variants == {variant.id}]
-            kept = [[sum(each)] if goal.tracking["of"] == "visitor" else each for each in of_arm if each]
-            arms.append([(who, value) for who, values in enumerate(kept) for value in values])
-        found = observed.quantiles[g]
-        wanted = QuantileEvidence.of(
-            goal.tracking["q"], [ClusteredBuckets.of(*np.array(arm).reshape(-1, 2).T) for arm in arms]
-        )
-        for v, arm in enumerate(found.arms):
-            values = np.repeat(arm.values, arm.counts.astype(int))
-            np.testing.assert_allclose(values, sorted(value for _, value in arms[v]), rtol=0.00501)
-            assert arm.design_effect == pytest.approx(wanted.arms[v].design_effect, rel=1e-9)
-            assert found.visitors[v] == observed.trials[g, v] == len({who for who, _ in arms[v]})
-
-
-def is_measured(goal: Goal) -> bool:
-    return goal.measure.word not in {"converted", "retained", "funnel"}
-
-
-def value_of(person: Person, goal: Goal) -> float:
-    if is_measured(goal):
-        return float(sum(amount for _, amount in person.amounts.get(goal.id, [])))
-    return spent(person, goal) if goal.goal_type == "revenue" else float(goal.id in person.converted)
-
-
-def below_of(person: Person, goal: Goal) -> float:
-    return float(sum(amount for _, amount in person.denominators.get(goal.id, [])))
-
-
-def spent(person: Person, goal: Goal) -> float:
-    return float(sum(amount for _, amount in person.orders.get(goal.id, [])))
-
-
-def cap_over(people: list[Person], goal: Goal) -> float:
-    paid = [amount for one in people if (amount := spent(one, goal)) > 0]
-    return float(np.percentile(paid, 80, method="inverted_cdf")) if paid else np.inf
-
-
-def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> None:
-    wanted = PairedMoments.of(np.asarray(x, float), np.asarray(y, float))
-    for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co"):
-        np.testing.assert_allclose(getattr(observed[cell], name), getattr(wanted, name), rtol=1e-9, atol=1e-3)
+def is_known(person: Person, goal: Goal, project: Project) -> bool:
+    if goal.known_after is None:
+        return True
+    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+    return first <= KNOWN_UNTIL + timedelta(days=9 - goal.known_after)

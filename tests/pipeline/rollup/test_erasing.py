@@ -23,7 +23,8 @@ from pipeline.store.warehouse.events import table_name
 from tests.builders import STARTED, a_goal
 from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
-from tests.pipeline.rollup.naive_comparison import compare_all, goals, row_of
+from tests.pipeline.rollup.measured_goals import goals, row_of
+from tests.pipeline.rollup.naive_comparison import compare_all
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 

@@ -20,7 +20,8 @@ from pipeline.store.warehouse import identities
 from tests.builders import NOW, STARTED
 from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
-from tests.pipeline.rollup.naive_comparison import compare_all, goals, row_of
+from tests.pipeline.rollup.measured_goals import goals, row_of
+from tests.pipeline.rollup.naive_comparison import compare_all
 from tests.pipeline.rollup.test_erasing import stored_numbers
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 

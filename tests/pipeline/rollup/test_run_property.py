@@ -14,7 +14,8 @@ from engine.design.units import AttributeUnit
 from pipeline.store.warehouse import identities
 from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
-from tests.pipeline.rollup.naive_comparison import compare_all, goals, row_of
+from tests.pipeline.rollup.measured_goals import goals, row_of
+from tests.pipeline.rollup.naive_comparison import compare_all
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 
 
