@@ -230,6 +230,12 @@ def read_segment_cohorts(cursor: Cursor, experiment_id: str, last_days: Mapping[
     )
 
 
+def has_buckets(cursor: Cursor, experiment_id: str) -> bool:
+    """Tell whether there are sums by bucket, as of an experiment with quantiles."""
+    table = result_table("aggregates", experiment_id)
+    return bool(cursor.execute(f"SELECT 1 FROM {table} WHERE bucket IS NOT NULL LIMIT 1").fetchall())
+
+
 def sums_with_values(cursor: Cursor, experiment_id: str) -> list[tuple[int, str]]:
     """List the goals, by position, and the names of their sums in which some visitor has a value."""
     return cursor.execute(

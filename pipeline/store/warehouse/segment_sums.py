@@ -7,7 +7,7 @@ import polars as pl
 
 from engine.measures.sums import BUCKET_SUMS, MONEY
 from engine.stats.value_buckets import EXACT, ONE, WIDTH
-from pipeline.store.warehouse.aggregates import no_cells, sums_with_values
+from pipeline.store.warehouse.aggregates import has_buckets, no_cells, sums_with_values
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
 from pipeline.store.warehouse.visitors import (
@@ -31,8 +31,9 @@ def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mappin
     parts = [_visitors(sums), *_conversions(sums, goals), *_values(sums, valued)]
     if valued:
         parts += _moved(fetch_frame(cursor, _moved_query(experiment_id, condition)))
-    buckets = fetch_frame(cursor, _buckets_query(experiment_id, condition))
-    parts.append(buckets.cast({"cohort_squared": pl.Int128}))
+    if has_buckets(cursor, experiment_id):
+        buckets = fetch_frame(cursor, _buckets_query(experiment_id, condition))
+        parts.append(buckets.cast({"cohort_squared": pl.Int128}))
     # Sums that a part lacks stay null, which adds nothing.
     return pl.concat([no_cells(), *parts], how="diagonal")
 

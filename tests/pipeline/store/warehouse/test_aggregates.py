@@ -73,3 +73,12 @@ def test_dimensions_are_removed_alone(warehouse: Warehouse) -> None:
         aggregates.replace(cursor, "exp_1", cells(EVERYONE, GERMANS))
         aggregates.remove_dimensions(cursor, "exp_1", ["country", "region"])
         assert aggregates.read_all(cursor, "exp_1").rows() == [EVERYONE]
+
+
+def test_sums_have_buckets_where_a_value_has_one(warehouse: Warehouse) -> None:
+    values = ("", "", 0, 0, "values", 20_000, 7, 0, 0, 0, 1, 1, 1, 0, 0)
+    with warehouse.transaction() as cursor:
+        aggregates.replace(cursor, "exp_1", cells(EVERYONE, GERMANS))
+        assert not aggregates.has_buckets(cursor, "exp_1")
+        aggregates.add(cursor, "exp_1", cells(values))
+        assert aggregates.has_buckets(cursor, "exp_1")
