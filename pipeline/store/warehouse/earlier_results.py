@@ -27,28 +27,27 @@ _OF_MONEY: Final = ("conversions", "cohort_conversions")
 
 def find_earlier(cursor: Cursor, experiment_ids: Sequence[str]) -> list[str]:
     """Find the experiments whose sums an earlier version stored."""
-    rows = cursor.execute(
-        """
-        SELECT table_name FROM duckdb_columns() WHERE database_name = current_database()
-          AND starts_with(table_name, 'aggregates_') GROUP BY table_name
-        HAVING NOT bool_or(column_name = 'sum')
-        """
-    ).fetchall()
-    earlier = {name for (name,) in rows}
+    earlier = _tables_without(cursor, "sum", ["aggregates"])
     return [one for one in experiment_ids if result_table("aggregates", one).strip('"') in earlier]
 
 
 def add_buckets(cursor: Cursor) -> None:
     """Add the bucket to sums and orders that were stored without it: none has values of quantiles."""
+    for name in _tables_without(cursor, "bucket", ["aggregates", "orders"]):
+        cursor.execute(f'ALTER TABLE "{name}" ADD COLUMN bucket INTEGER')
+
+
+def _tables_without(cursor: Cursor, column: str, kinds: Sequence[str]) -> list[str]:
+    """List the result tables of some kinds that lack a column."""
     rows = cursor.execute(
         """
-        SELECT table_name FROM duckdb_columns() WHERE database_name = current_database()
-          AND (starts_with(table_name, 'aggregates_') OR starts_with(table_name, 'orders_'))
-        GROUP BY table_name HAVING NOT bool_or(column_name = 'bucket')
-        """
+        SELECT table_name FROM duckdb_columns()
+        WHERE database_name = current_database() AND split_part(table_name, '_', 1) IN (SELECT unnest($kinds))
+        GROUP BY table_name HAVING NOT bool_or(column_name = $column)
+        """,
+        {"kinds": kinds, "column": column},
     ).fetchall()
-    for (name,) in rows:
-        cursor.execute(f'ALTER TABLE "{name}" ADD COLUMN bucket INTEGER')
+    return [name for (name,) in rows]
 
 
 def name_sums(cursor: Cursor, experiment_id: str) -> bool:
