@@ -47,6 +47,12 @@ class ClusteredBuckets:
         kept = left[0] > 0
         return type(self)(self.buckets[kept], left[:, kept], self.visitors - other.visitors)
 
+    @property
+    def most_of_one(self) -> float:
+        """The largest share of the values that one visitor can have: sqrt(sum x²) / sum x; 0 of none."""
+        c, cc, _, oc = self.sums.sum(axis=1, dtype=np.float64)
+        return float(np.sqrt(cc + oc) / max(c, 1.0))
+
     def value_counts(self, design_effect: float) -> ValueCounts:
         """List the values that buckets stand for, with their counts."""
         return replace(counted(self.buckets, self.sums[0]), design_effect=design_effect)

@@ -36,14 +36,17 @@ def deciding_visitors(evidence: Evidence) -> IntArray:
 def largest_shares(evidence: Evidence) -> FloatArray:
     """Compute the largest share that one visitor has of the denominators, goals by variants; 0 elsewhere.
 
-    Where the visitor is not known, the largest share that is possible.
+    Where the visitor is not known, the largest share that is possible, as of the values of a quantile.
     """
     values = evidence.values
     if values is None:
         return np.zeros(evidence.conversions.shape)
     total = values.orders.x.total
     known = np.divide(values.largest_orders, total, out=np.zeros(total.shape), where=total > 0)
-    return np.where(np.isnan(known), most_of_one(values.orders), known)
+    shares = np.where(np.isnan(known), most_of_one(values.orders), known)
+    for row, quantile in evidence.quantiles.items():
+        shares[row] = quantile.most_of_one
+    return shares
 
 
 def are_comparable(evidence: Evidence, metrics: Metrics, control: int | None) -> BoolArray:

@@ -18,17 +18,21 @@ _LEAST_SHARE: Final = 1e-9
 class QuantileEvidence:
     """Values of a goal that is judged on their quantile at `share`, by variant.
 
-    `visitors` have a value: by default as many as there are values, which may be of their events.
+    `visitors` have a value: by default as many as there are values, which may be of their events. One visitor
+    has up to the share `most_of_one` of them.
     Raises InvalidEvidenceError for a share that is not between 0 and 1.
     """
 
     share: float
     arms: tuple[ValueCounts, ...]
     visitors: tuple[int, ...] = ()
+    most_of_one: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.visitors:
             object.__setattr__(self, "visitors", tuple(int(arm.n) for arm in self.arms))
+        if not self.most_of_one:
+            object.__setattr__(self, "most_of_one", (0.0,) * len(self.arms))
         if not _LEAST_SHARE < self.share < 1.0 - _LEAST_SHARE:
             raise InvalidEvidenceError(f"the share of a quantile is between 0 and 1, not {self.share}")
 
@@ -37,7 +41,8 @@ class QuantileEvidence:
         """Take the buckets of every variant's values, with errors clustered by visitor."""
         effects = design_effects(arms, share)
         counted = tuple(arm.value_counts(effect) for arm, effect in zip(arms, effects, strict=True))
-        return cls(share, counted, tuple(arm.visitors for arm in arms))
+        of_one = tuple(arm.most_of_one for arm in arms)
+        return cls(share, counted, tuple(arm.visitors for arm in arms), of_one)
 
     def moments(self) -> Moments:
         """Return moments whose mean is the quantile and whose variance over n is its squared standard error.

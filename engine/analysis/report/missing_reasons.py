@@ -169,11 +169,14 @@ def _one_visitor(cell: _Comparison) -> str | None:
         return None
     column = max(cell.control, cell.variant, key=lambda arm: float(shares[arm]))
     values = cell.data.evidence.values
-    is_known = values is not None and not np.isnan(values.largest_orders[cell.goal, column])
+    is_quantile = cell.goal in cell.data.evidence.quantiles
+    is_known = (
+        not is_quantile and values is not None and not np.isnan(values.largest_orders[cell.goal, column])
+    )
     has = "has" if is_known else "may have up to"
     goal = cell.data.experiment.goals[cell.goal]
     is_ratio = "denominator" in goal.measure.columns or goal.measure.is_per_order
-    what = denominator_name(goal.config) if is_ratio else "visitors"
+    what = denominator_name(goal.config) if is_ratio else "values" if is_quantile else "visitors"
     return (
         f"one {cell.data.evidence.noun} of {cell.name(column)} {has} {share(shares[column])} of its {what},"
         f" and a comparison allows {share(allowed)}"

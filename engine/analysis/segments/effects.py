@@ -19,6 +19,7 @@ from engine.analysis.comparison.enough_data import has_enough
 from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.quantiles import compare_arms, enough_beyond
+from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
 from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from engine.stats.bayesian.pooling import Families, Pool, Pooled, in_closed_form
@@ -93,8 +94,8 @@ def segment_effects(
     for goal, quantile in evidence.quantiles.items():
         compared = enumerate(zip(quantile.of_segments(), quantile.of_rest(), strict=True))
         for row, (of_segment, of_rest) in compared:
-            enough[row, goal] = enough_beyond(of_segment, control)[others]
-            enough_rest[row, goal] = enough_beyond(of_rest, control)[others]
+            enough[row, goal] = _has_enough_values(of_segment, control)[others]
+            enough_rest[row, goal] = _has_enough_values(of_rest, control)[others]
             if enough[row, goal].any():
                 here.log_p[row, goal] = compare_arms(of_segment, control, alpha).log_p[others]
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)
@@ -126,6 +127,10 @@ def _has_enough(plan: AnalysisPlan, counts: Counts, control: int) -> BoolArray:
         & are_spread(most_of_one(ratios), control)
         & are_skewnesses_known(counts.visitors, ratios.are_thirds_known, control)
     )
+
+
+def _has_enough_values(quantile: QuantileEvidence, control: int) -> BoolArray:
+    return enough_beyond(quantile, control) & are_spread(np.array(quantile.most_of_one), control)
 
 
 def _effects(plan: AnalysisPlan, counts: Counts, control: int) -> _Effects:

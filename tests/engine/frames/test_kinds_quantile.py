@@ -205,6 +205,19 @@ def test_quantiles_of_buckets_find_the_differences_of_the_values() -> None:
         assert counted == pytest.approx(exact, abs=0.4)
 
 
+def test_no_status_where_one_visitor_has_most_of_the_rows() -> None:
+    df = events(0.5).with_columns(plan=pl.lit("free"))
+    sent = df.with_columns(variant=pl.lit("new"), visitor=pl.lit(1, pl.Int64), seconds=pl.col("seconds") * 2)
+    often = pl.concat([df, sent, sent, sent])
+    goals = {"p": Quantile("seconds", q=0.5, of="event")}
+    found = primary(often, goals, visitor="visitor").variants[1]
+    assert primary(df, goals, visitor="visitor").variants[1].status != "insufficient_data"
+    assert found.status == "insufficient_data"
+    assert "one visitor of 'new' may have up to" in str(found.reason)
+    report = analyze_frame_segments(often, segments=["plan"], control="old", goals=goals, visitor="visitor")
+    assert report.goals[0].segments[0].variants[0].status == "insufficient_data"
+
+
 @pytest.mark.parametrize("of", ["visitor", "event"])
 def test_by_segment_each_is_compared_as_alone_and_with_the_rest(of: Any) -> None:
     df = events(0.5).with_columns(plan=pl.when(pl.col("visitor") % 4 < 2).then(pl.lit("free")))

@@ -88,3 +88,11 @@ def test_errors_of_events_are_those_of_visitors(share: float, arms: tuple[int, i
     assert (sides / runs < 0.025 + 3 * np.sqrt(0.025 * 0.975 / runs)).all()
     # Values that are taken for independent err several times as often.
     assert naive / runs > 0.1
+
+
+def test_one_visitor_has_no_more_than_the_sums_leave_possible() -> None:
+    assert ClusteredBuckets.of([0, 0, 0], [1.0, 5.0, 5.0]).most_of_one == 1.0
+    assert ClusteredBuckets.of(np.arange(25), np.arange(25)).most_of_one == pytest.approx(0.2)
+    who = np.repeat([0, 1, 2], [8, 1, 1])
+    assert 0.8 < ClusteredBuckets.of(who, np.arange(10)).most_of_one < 0.82
+    assert ClusteredBuckets.of([], []).most_of_one == 0.0
