@@ -4,7 +4,7 @@ import pytest
 
 from engine.design.analysis_settings import Statistics
 from engine.vocabulary import Correction
-from tests.engine.analysis.report.situations import Situation
+from tests.engine.analysis.report.situation import Situation
 
 
 def assessment(conversions: list[int], visitors: int = 5_000, day: int = 10, **fields: Any) -> str:

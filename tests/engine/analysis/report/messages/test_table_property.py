@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from engine.analysis.results.report import DecisionSummary, Report
 from engine.design.analysis_settings import Statistics
 from tests.builders import a_goal
-from tests.engine.analysis.report.situations import GUARDRAIL, NON_INFERIOR, SIGNUPS, Situation
+from tests.engine.analysis.report.situation import Situation
+from tests.engine.analysis.report.situations import GUARDRAIL, NON_INFERIOR, SIGNUPS
 from tests.examples import examples
 
 JARGON = re.compile(
