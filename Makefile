@@ -70,7 +70,8 @@ lint: dev snippet-lint ## check the format, lint rules, types and import rules
 # What a small change breaks most easily, tested in seconds.
 QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/report/test_decision.py \
   tests/engine/design/test_assignment.py tests/engine/design/test_lifecycle.py \
-  tests/test_architecture.py tests/test_source_rules.py tests/test_tests.py
+  tests/test_architecture.py tests/test_mirrored_tests.py tests/test_module_names.py tests/test_source_rules.py \
+  tests/test_tests.py
 
 check: lint ## lint, and run the quick tests
 	@$(RUN)python -m pytest -q -n 0 -m "not slow" $(QUICK_TESTS)
