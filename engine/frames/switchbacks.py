@@ -61,52 +61,59 @@ class Switchback:
         frame = collected(df, list(dict.fromkeys(named)))
         if missing := frame[columns.variant].null_count():
             raise column_errors.missing_values(columns.variant, missing)
-        rows = self._numbered(frame).with_columns(pl.col(columns.variant).cast(pl.String).alias("_variant"))
-        windows = rows.group_by("_region", "_number").agg(
-            pl.col("_variant").unique().sort(), pl.col("_window").first()
+        rows = self._numbered(frame, columns.variant)
+        windows = rows.group_by("region", "number").agg(
+            pl.col("variant").unique().sort(), pl.col(WINDOW).first()
         )
         self._require_one_variant(windows)
-        kept = rows.join(self._changed(windows), on=["_region", "_number"], how="left").filter(
-            ~pl.col("_is_changed") | (pl.col("_since") >= self.washout_minutes * 60_000_000)
+        of_rows = rows.join(
+            self._changed(windows), on=["region", "number"], how="left", maintain_order="left"
         )
-        chosen = kept.select(*frame.columns, pl.col("_window").alias(WINDOW))
+        is_kept = ~of_rows["is_changed"] | (of_rows["since"] >= self.washout_minutes * 60_000_000)
+        chosen = frame.with_columns(rows[WINDOW]).filter(is_kept)
         return chosen, replace(columns, cluster=WINDOW, timestamp=columns.timestamp or self.time)
 
-    def _numbered(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Number the windows of rows, name them, and tell the microseconds since they began."""
+    def _numbered(self, frame: pl.DataFrame, variant: str) -> pl.DataFrame:
+        """Number the window of each row, name it, and tell the microseconds since it began."""
         length = _window_of(self.window_hours) // _MICROSECOND
         first = epoch_microseconds(_in_utc(self.start))
         region = pl.lit("") if self.region is None else pl.col(self.region).cast(pl.String)
-        rows = frame.with_columns(microseconds(frame, self.time).alias("_at"), region.alias("_region"))
-        for column, name in (("_at", self.time), ("_region", self.region)):
+        rows = frame.select(
+            microseconds(frame, self.time).alias("at"),
+            region.alias("region"),
+            pl.col(variant).cast(pl.String).alias("variant"),
+        )
+        for column, name in (("at", self.time), ("region", self.region)):
             if name is not None and (missing := rows[column].null_count()):
                 raise column_errors.missing_values(name, missing)
-        since = pl.col("_at") - first
+        since = pl.col("at") - first
         begun = first + (since // length) * length
         window = begun.cast(pl.Datetime("us")).dt.strftime("%Y-%m-%d %H:%M:%S UTC") + (
-            pl.lit("") if self.region is None else " in " + pl.col("_region")
+            pl.lit("") if self.region is None else " in " + pl.col("region")
         )
-        return rows.with_columns(
-            (since // length).alias("_number"),
-            (pl.col("_at") - begun).alias("_since"),
-            window.alias("_window"),
+        return rows.select(
+            "region",
+            "variant",
+            (since // length).alias("number"),
+            (pl.col("at") - begun).alias("since"),
+            window.alias(WINDOW),
         )
 
     def _require_one_variant(self, windows: pl.DataFrame) -> None:
-        mixed = windows.filter(pl.col("_variant").list.len() > 1).sort("_number", "_region")
+        mixed = windows.filter(pl.col("variant").list.len() > 1).sort("number", "region")
         if mixed.height:
             raise InvalidEvidenceError(
                 f"{mixed.height:,} of {windows.height:,} windows have rows of several variants, such as that"
-                f" of {mixed['_window'][0]} ({', '.join(map(repr, mixed['_variant'][0]))}):"
+                f" of {mixed[WINDOW][0]} ({', '.join(map(repr, mixed['variant'][0]))}):"
                 " check window_hours, start, region and the times"
             )
 
     def _changed(self, windows: pl.DataFrame) -> pl.DataFrame:
         """Flag the windows whose variant differs from that of the window before."""
-        before = windows.select("_region", pl.col("_number") + 1, pl.col("_variant").alias("_before"))
-        joined = windows.join(before, on=["_region", "_number"], how="left")
-        is_same = (pl.col("_variant") == pl.col("_before")).fill_null(value=False)
-        return joined.select("_region", "_number", (~is_same).alias("_is_changed"))
+        before = windows.select("region", pl.col("number") + 1, pl.col("variant").alias("before"))
+        joined = windows.join(before, on=["region", "number"], how="left")
+        is_same = (pl.col("variant") == pl.col("before")).fill_null(value=False)
+        return joined.select("region", "number", (~is_same).alias("is_changed"))
 
 
 def switchback_schedule(  # noqa: PLR0913  # a schedule is of all of them
@@ -162,8 +169,9 @@ def _order(windows: int, variants: Sequence[str], rng: np.random.Generator) -> l
 
 
 def _window_of(hours: float) -> timedelta:
-    if not 0 < hours <= 24 * 366:
-        raise _invalid("window_hours", f"must be above 0 and at most a year's 8784, not {hours!r}")
+    # Names of windows are exact to the second.
+    if not 1 / 3600 <= hours <= 24 * 366:
+        raise _invalid("window_hours", f"must be above 0, from a second to a year's 8784, not {hours!r}")
     return timedelta(hours=hours)
 
 

@@ -87,6 +87,7 @@ def test_a_remainder_of_the_period_is_left_out_and_any_variant_may_have_one_wind
         ({"variants": ["A", "A"]}, "variants: must differ"),
         ({"regions": ["x", "x"]}, "regions: must differ"),
         ({"window_hours": 0}, "window_hours: must be above 0"),
+        ({"window_hours": 1e-11}, "window_hours: must be above 0"),
         ({"window_hours": 30}, "there are 0 windows of 30 hours for 2"),
     ],
 )
@@ -164,6 +165,16 @@ def test_regions_have_windows_of_their_own_and_any_table_may_hold_them() -> None
     assert judged(shifted, region="city", washout_minutes=30, start=start).p_value == found.p_value
 
 
+@pytest.mark.parametrize("name", ["_at", "_since", "at", "number", "region", "since", "is_changed"])
+def test_columns_may_have_any_name_but_that_of_windows(name: str) -> None:
+    frame = orders(40, 5, effect=1.0, noise=1.0)
+    windows = Switchback(time="ordered_at", window_hours=HOURS, washout_minutes=WASHOUT)
+    report = analyze_frame(
+        frame.rename({"amount": name}), control="A", goals={name: "value"}, switchback=windows
+    )
+    assert report.goals[0].variants[1].p_value == judged(frame, washout_minutes=WASHOUT).p_value
+
+
 @pytest.mark.parametrize(
     ("rows", "given", "reason"),
     [
@@ -174,6 +185,8 @@ def test_regions_have_windows_of_their_own_and_any_table_may_hold_them() -> None
         ),
         (pl.all(), {"washout_minutes": 360}, "less than a window's 360, not 360"),
         (pl.all(), {"window_hours": -1}, "window_hours: must be above 0"),
+        # Two windows would have the name of one second.
+        (pl.all(), {"window_hours": 0.5 / 3600}, "window_hours: must be above 0, from a second"),
         (pl.all(), {"time": "at"}, "there is no column 'at'"),
         (pl.lit("x").alias("window"), {"region": "window"}, "rename the column 'window'"),
         (pl.lit(None, pl.String).alias("city"), {"region": "city"}, "'city' says nothing in 480 rows"),
