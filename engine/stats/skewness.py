@@ -10,8 +10,8 @@ from engine.stats.arrays import ArrayRecord, FloatArray
 from engine.stats.moments import Moments
 
 # Hall's transformation is an expansion in the skewness of the difference, and adds too much where that is
-# large: A/A tests at 9:1 of 200 orders with a log deviation of 1.5 win in 4.3% without this limit and in 2.5%
-# with it (30,000 runs). Where the skewness is mostly below, as of usual orders, hardly anything changes.
+# large: docs/calibration.md has the wins of A/A tests without this limit and with it ("What measures show").
+# Where the skewness is mostly below, as of usual orders, hardly anything changes.
 LARGEST_SKEWNESS: Final = 0.8
 
 
