@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from api.cli import measure_calibration
-from api.cli.console import CommandError, err, figures_table, out, print_json, progress, save_records
+from api.cli.console import CommandError, err, figures_table, out, print_json, progress, save_records, writing
 from api.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def calibrate(  # the options of a command
     from api.cli import decision_calibration
 
     if out_dir is not None:
-        _check_charts()
+        _check_output(out_dir)
     usual = measure_calibration.RUNS if only == "measures" else RUNS
     count = QUICK_RUNS if quick else runs or usual
     methods = _simulate_methods(count, seed) if only in {None, "methods"} else []
@@ -135,11 +135,13 @@ def _broken(scores: "Sequence[ErrorRates]") -> list[str]:
     return [f"more false positives than promised, or less coverage, beyond chance: {listed}"]
 
 
-def _check_charts() -> None:
-    """Fail at once, not after the simulation, where the chart library is missing."""
+def _check_output(folder: Path) -> None:
+    """Fail at once, not after the simulation, without the chart library, or a folder to write into."""
     from engine.charts.altair_module import load_altair
 
     load_altair()
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _table(scores: "Sequence[ErrorRates]") -> "Table":
@@ -169,7 +171,8 @@ def _save(scores: "Sequence[ErrorRates]", folder: Path) -> None:
     from engine.calibration.chart import chart_error_rates
 
     save_records([_record(score) for score in scores], folder / "calibration.csv")
-    chart_error_rates(scores).save(str(folder / "calibration.html"))
+    with writing(folder / "calibration.html"):
+        chart_error_rates(scores).save(str(folder / "calibration.html"))
     err.print(f"Saved calibration.csv and calibration.html in {folder}.", highlight=False)
 
 

@@ -3,7 +3,8 @@
 import csv
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -65,10 +66,18 @@ def figures_table(title: str, names: Sequence[str], figures: Sequence[str]) -> T
     return table
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an error of the disk into a CommandError."""
+    try:
+        yield
+    except OSError as failure:
+        raise CommandError(f"{path} cannot be written: {failure.strerror}") from None
+
+
 def save_records(records: Sequence[Mapping[str, object]], path: Path) -> None:
-    """Write records with the same fields as CSV into a file, whose folder is made where there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
+    """Write records with the same fields as CSV into a file; CommandError."""
+    with writing(path), path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(records[0]))
         writer.writeheader()
         writer.writerows(records)

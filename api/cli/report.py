@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from api.cli.console import CommandError, out, print_json
+from api.cli.console import out, print_json, writing
 from api.cli.measured_goals import (
     GuardrailAbsoluteOption,
     GuardrailOption,
@@ -107,10 +107,8 @@ def report(
 
 
 def _write(to: Path, content: bytes, *, as_json: bool) -> None:
-    try:
+    with writing(to):
         to.write_bytes(content)
-    except OSError as failure:
-        raise CommandError(f"{to} cannot be written: {failure.strerror}") from None
     if as_json:
         print_json({"file": str(to), "bytes": len(content)})
     else:

@@ -52,6 +52,23 @@ def test_figures_and_chart_are_saved(run: Run, tmp_path: Path) -> None:
     assert "vegaEmbed" in (tmp_path / "new" / "calibration.html").read_text()
 
 
+def test_a_folder_that_cannot_be_is_an_error_before_the_simulation(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(error_rates, "calibrate")
+    (tmp_path / "file").touch()
+    ran = run("calibrate", "--quick", "--only", "methods", "--out", tmp_path / "file" / "figures")
+    assert ran.status == 1
+    assert "figures cannot be written: Not a directory" in " ".join(ran.err.split())
+
+
+def test_figures_on_a_full_disk_are_an_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "calibration.csv").symlink_to("/dev/full")
+    ran = run("calibrate", "--quick", "--only", "methods", "--out", tmp_path)
+    assert ran.status == 1
+    assert "calibration.csv cannot be written: No space left on device" in " ".join(ran.err.split())
+
+
 def test_a_method_that_breaks_its_promise_fails_the_command(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
