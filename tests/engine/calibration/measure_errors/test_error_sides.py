@@ -93,7 +93,7 @@ def test_unlimited_skewness_makes_a_small_variant_win_too_often(monkeypatch: pyt
     limited = errors_of(cell, runs=1_500)
     monkeypatch.setattr(skewness, "LARGEST_SKEWNESS", np.inf)
     unlimited = errors_of(cell, runs=1_500)
-    # The formulas alone: 2.4% and 4.0% of 30,000 runs.
+    # Of 30,000 runs the unlimited test errs in 4.4%, and the limited one in 2.6%.
     assert limited[0].figures["better"].value <= 0.032
     assert unlimited[0].figures["better"].value >= limited[0].figures["better"].value + 0.01
 
