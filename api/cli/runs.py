@@ -157,19 +157,20 @@ def _roll_up_there(
     started = []
     with opened_catalog(data_dir) as catalog:
         chosen = [(one, service.client(catalog, one.account_id)) for one in _chosen(catalog, project)]
-    for one, client in chosen:
-        body = {"kind": kind, "trigger": "command_line", "run_key": new_id("cli")}
-        try:
-            run = client.post(f"/api/v1/projects/{one.id}/runs", body)["data"]
-            started.append((one, client, run))
-        except ServiceRefusedError as error:
-            status = "skipped" if error.code == "account_inactive" else "failed"
-            report(one, _without_run(one, kind, status=status, error=str(error)))
     try:
+        for one, client in chosen:
+            body = {"kind": kind, "trigger": "command_line", "run_key": new_id("cli")}
+            try:
+                run = client.post(f"/api/v1/projects/{one.id}/runs", body)["data"]
+                started.append((one, client, run))
+            except ServiceRefusedError as error:
+                status = "skipped" if error.code == "account_inactive" else "failed"
+                report(one, _without_run(one, kind, status=status, error=str(error)))
         for one, client, run in started:
             report(one, wait_for_run(client, one.id, run["id"]))
     except KeyboardInterrupt:
-        ids = ", ".join(run["id"] for _, _, run in started)
+        # A run whose answer has not come yet has no id here, and may have begun.
+        ids = ", ".join(run["id"] for _, _, run in started) or "what was asked for"
         err.print(f"The service goes on with {ids}; see `truelift runs --data-dir {data_dir}`.")
         raise typer.Exit(STOPPED_WAITING) from None
 

@@ -8,6 +8,9 @@ from threading import Event
 import duckdb
 import polars as pl
 import pytest
+from starlette.middleware.base import RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import Response
 
 from api.app import create_app
 from api.cli.runs import DRIFT, FAILED, STOPPED_WAITING
@@ -112,10 +115,9 @@ def test_runs_of_several_projects_are_listed_newest_first(
 
 
 def test_a_command_that_is_interrupted_leaves_the_run_to_the_service(tmp_path: Path, experiment: str) -> None:
-    begun, opened = Event(), Event()
+    followed, opened = Event(), Event()
 
     def wait(_run: RunRecord, _report: ReportProgress) -> RunResult:
-        begun.set()
         assert opened.wait(60)
         return RunResult()
 
@@ -123,10 +125,17 @@ def test_a_command_that_is_interrupted_leaves_the_run_to_the_service(tmp_path: P
     with open_services(settings) as services:
         services.runner.add_work("rollup", wait)
         app = create_app(settings, nullcontext(services))
+
+        @app.middleware("http")
+        async def note_follower(request: Request, call_next: RequestResponseEndpoint) -> Response:
+            if request.method == "GET" and "/runs/run_" in request.url.path:
+                followed.set()
+            return await call_next(request)
+
         with served(app) as client:
             services.lock.note_address(str(client.base_url))
             rollup = start_command("rollup", "--data-dir", str(tmp_path), log=tmp_path / "log")
-            assert begun.wait(60)
+            assert followed.wait(60)
             rollup.send_signal(signal.SIGINT)
             assert rollup.wait() == STOPPED_WAITING
             assert "The service goes on with run_" in (tmp_path / "log").read_text()
