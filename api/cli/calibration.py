@@ -52,6 +52,8 @@ def calibrate(  # the options of a command
     """Simulate experiments with known effects: error rates of methods, decisions and measures."""
     from api.cli import decision_calibration
 
+    if all_cases and only in {"methods", "measures"}:
+        raise typer.BadParameter(f"--all-cases is of decisions: leave out --only {only}")
     if out_dir is not None:
         _check_output(out_dir)
     usual = measure_calibration.RUNS if only == "measures" else RUNS

@@ -38,6 +38,7 @@ class Switchback:
 
     def __post_init__(self) -> None:
         _window_of(self.window_hours)
+        _in_utc(self.start)
         if not 0 <= self.washout_minutes < 60 * self.window_hours:
             raise _invalid(
                 "washout_minutes",
@@ -180,4 +181,6 @@ def _invalid(field: str, message: str) -> InvalidDesignError:
 
 
 def _in_utc(moment: datetime) -> datetime:
+    if not isinstance(moment, datetime):
+        raise _invalid("start", f"must be a datetime, not {moment!r}")
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

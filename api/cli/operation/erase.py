@@ -36,6 +36,10 @@ def erase(
         raise typer.BadParameter("give one of --visitor and --user")
     require_store(data_dir)
     person_id, id_type = (visitor, "visitor") if user is None else (user, "user")
+    try:
+        str(person_id).encode()
+    except UnicodeEncodeError:
+        raise typer.BadParameter(f"the {id_type} id is not valid UTF-8: {person_id!a}") from None
     if not yes:
         typer.confirm(f"Erase the person with the {id_type} id {person_id}? It cannot be undone", abort=True)
     service = find_service(data_dir)

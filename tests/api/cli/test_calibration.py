@@ -40,6 +40,7 @@ def test_json_has_every_figure_and_nothing_else_is_printed(run: Run) -> None:
     assert all(0 <= row["value"] <= 1 and row["bar"] is not None for row in ship)
     only = json.loads(run("calibrate", "--quick", "--json", "--only", "decisions").out)
     assert (only["methods"], only["decisions"]) == ([], printed["decisions"])
+    assert run("calibrate", "--quick", "--only", "measures", "--all-cases").status == 2
 
 
 def test_figures_and_chart_are_saved(run: Run, tmp_path: Path) -> None:

@@ -184,6 +184,7 @@ def test_columns_may_have_any_name_but_that_of_windows(name: str) -> None:
             r"windows have rows of several variants, such as that of 2026-03-02 00",
         ),
         (pl.all(), {"washout_minutes": 360}, "less than a window's 360, not 360"),
+        (pl.all(), {"start": "2026-03-02"}, "start: must be a datetime, not '2026-03-02'"),
         (pl.all(), {"window_hours": -1}, "window_hours: must be above 0"),
         # Two windows would have the name of one second.
         (pl.all(), {"window_hours": 0.5 / 3600}, "window_hours: must be above 0, from a second"),

@@ -49,6 +49,8 @@ def test_nothing_is_erased_unasked_or_without_one_id(
 ) -> None:
     assert run("erase", "--data-dir", store, "--yes").status == 2
     assert run("erase", "--data-dir", store, "--visitor", "v0", "--user", "u0", "--yes").status == 2
+    # A byte that is no UTF-8, as the command line hands it over.
+    assert "is not valid UTF-8" in run("erase", "--data-dir", store, "--visitor", "v\udcff", "--yes").err
     with (store.parent / "answer").open("w+") as answer:
         answer.write("n\n")
         answer.seek(0)
