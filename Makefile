@@ -38,11 +38,15 @@ DASHBOARD := api/dashboard
 WITH_NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 NPM_STAMP := $(SNIPPET)/node_modules/.package-lock.json
 
-$(NPM_STAMP): $(SNIPPET)/package.json $(SNIPPET)/package-lock.json | dev
-	@cd $(SNIPPET) && $(WITH_NODE) npm ci --ignore-scripts --silent
+# Frameworks on whose pages it is tried.
+FRAMEWORKS := tests/api/sdk/browser/frameworks
+FRAMEWORKS_STAMP := $(FRAMEWORKS)/node_modules/.package-lock.json
+
+$(NPM_STAMP) $(FRAMEWORKS_STAMP): %/node_modules/.package-lock.json: %/package.json %/package-lock.json | dev
+	@cd $* && $(WITH_NODE) npm ci --ignore-scripts --silent
 	@touch $@
 
-snippet-tools: $(NPM_STAMP) ## install what builds and checks the browser script
+snippet-tools: $(NPM_STAMP) $(FRAMEWORKS_STAMP) ## install what builds and checks the browser script
 
 snippet: snippet-tools ## build the browser script into api/sdk/browser/dist
 	@$(RUN)python -m api.sdk.known_attributes > $(SNIPPET)/known_attributes.js

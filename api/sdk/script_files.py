@@ -9,6 +9,8 @@ FOLDER: Final = Path(__file__).parent / "browser" / "dist"
 CORE: Final = "truelift.js"
 PREVIEW: Final = "preview.js"
 STUB: Final = "stub.js"
+# Made by rules of a style sheet, before the elements exist.
+STYLE_ACTIONS: Final = frozenset({"remove", "modify_style"})
 
 
 @cache
@@ -31,6 +33,8 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
     experiments = config["experiments"]
     by_browser = [experiment for experiment in experiments if not experiment["decided_by_server"]]
     is_needed = {
+        "changes": any(map(_changes_elements, experiments)),
+        "redirects": any(experiment["type"] == "redirect" for experiment in experiments),
         "integrations": any((*config["integrations"].values(), config["ga4_events"])),
         "server_decisions": len(by_browser) < len(experiments),
         "targeting": bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
@@ -38,6 +42,14 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
         "triggers": any(experiment["trigger"] != "direct" for experiment in experiments),
     }
     return [name for name, is_it in is_needed.items() if is_it]
+
+
+def _changes_elements(experiment: Mapping[str, Any]) -> bool:
+    """Tell whether an experiment changes elements by more than style rules, or waits for some."""
+    if experiment["type"] == "redirect":
+        return False
+    actions = {change["action"] for variant in experiment["variants"] for change in variant["changes"]}
+    return experiment["trigger"] == "element_visible" or not actions <= STYLE_ACTIONS
 
 
 def snippet_script(config: Mapping[str, Any], encoded: bytes) -> bytes:

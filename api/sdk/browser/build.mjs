@@ -35,7 +35,7 @@ await mkdir(join(output, "parts"), { recursive: true });
 // An expression that lacks its arguments: the server appends the project's config, the parts that this needs,
 // and a parenthesis.
 await make("main.js", "truelift.js", "(function(CONFIG,...GIVEN){", "})(");
-await make("preview.js", "preview.js", "(function(CONFIG){", "})(truelift.config);");
+await make("preview.js", "preview.js", "(function(PARTS,CONFIG){", "})(...truelift.preview);");
 await make("stub.js", "stub.js", "", "");
 for (const part of (await readdir(join(here, "parts"))).sort()) {
   await make(join("parts", part), join("parts", part), "function(PARTS,CONFIG){", "}");

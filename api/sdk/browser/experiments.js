@@ -4,10 +4,8 @@ import { makeChanges } from "./changes.js";
 import { record } from "./events.js";
 import { whenActive } from "./lifetime.js";
 import { tell } from "./notices.js";
-import { sendByBeacon } from "./outbox.js";
 import { decidedByServer, decideHere, knownAttributes, placeOf } from "./page_decisions.js";
 import { parts } from "./parts.js";
-import { hide, leave, mayRedirect } from "./redirect_guard.js";
 import { base, nonce } from "./script.js";
 import { loadScript } from "./trusted.js";
 import { keepVariant, visitorId } from "./visitor.js";
@@ -43,8 +41,11 @@ const show = (one) => {
   if (one.undo) return;
   const isChanged = !variant.is_control;
   const css = (isChanged && experiment.custom_css) || "";
-  one.undo = makeChanges(css, variant.changes, (error, change) =>
-    tell("error", { experiment_id: experiment.id, change, message: `${error}` }),
+  one.undo = makeChanges(
+    css,
+    variant.changes,
+    (error, change) => tell("error", { experiment_id: experiment.id, change, message: `${error}` }),
+    parts.changeElements,
   );
   if (isChanged && experiment.custom_js && !loaded.has(experiment.id)) {
     loaded.add(experiment.id);
@@ -52,26 +53,10 @@ const show = (one) => {
   }
 };
 
-/** @type {(redirects: Current[], between: (isLeaving: boolean) => void) => void} */
-const follow = (redirects, between) => {
-  redirects.forEach(expose);
-  const away = redirects.find(
-    ({ experiment, target }) => target && mayRedirect(experiment.id, target),
-  );
-  if (away) hide();
-  between(Boolean(away));
-  if (!redirects.length) return;
-  whenActive(() => {
-    // In every arm alike, before the page may end.
-    sendByBeacon();
-    if (away) leave(away.experiment.id, /** @type {string} */ (away.target));
-  });
-};
-
 /** @type {(one: Current) => void} */
 const start = (one) => {
   if (one.experiment.type === "redirect") {
-    follow([one], () => {});
+    parts.follow?.([one], expose, () => {});
   } else {
     expose(one);
     show(one);
@@ -107,12 +92,16 @@ const settle = (found, isNavigation, view) => {
   /** @type {(one: Current) => boolean} */
   const leads = ({ experiment }) =>
     experiment.type === "redirect" && experiment.trigger === "direct";
-  follow(found.filter(leads), (isLeaving) => {
+  /** @type {(isLeaving: boolean) => void} */
+  const proceed = (isLeaving) => {
     if (!isLeaving) {
       for (const one of found) if (!leads(one)) begin(one, isNavigation);
     }
     view?.();
-  });
+  };
+  const redirects = found.filter(leads);
+  if (redirects.length) parts.follow?.(redirects, expose, proceed);
+  else proceed(false);
 };
 
 /**

@@ -11,7 +11,6 @@ import { tell } from "./notices.js";
 import { drain, sendByBeacon } from "./outbox.js";
 import { parts } from "./parts.js";
 import { isPreview, loadPreview } from "./preview_mode.js";
-import { allowRedirects } from "./redirect_guard.js";
 import { forgetVisitor, handOver, keepVisitor, recallVisitor, tidyAddress } from "./visitor.js";
 
 /** @typedef {{ (...command: any[]): void, q?: ArrayLike<any>[], late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
@@ -43,7 +42,6 @@ const begin = () => {
     });
     onClick((path) => {
       if (consent !== "granted") return;
-      allowRedirects();
       for (const selector of CONFIG.clicks)
         if (isWithin(path, selector)) record("click", { selector });
       const link = path.find((element) => element instanceof HTMLAnchorElement);

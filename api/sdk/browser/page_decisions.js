@@ -4,8 +4,7 @@ import { variantOnPage } from "./assignment.js";
 import { pageUrl } from "./events.js";
 import { murmur3 } from "./hash.js";
 import { parts } from "./parts.js";
-import { referrer } from "./redirect_guard.js";
-import { redirectUrl } from "./redirects.js";
+import { referrer } from "./referrer.js";
 import {
   customDimensions,
   short,
@@ -54,6 +53,10 @@ const unitOf = ({ unit }) => (unit ? parts.unitId?.(unit, visit()) : visitorId()
 export const placeOf = (experiment) =>
   short(experiment.id) + (experiment.unit ? murmur3(`${unitOf(experiment)}`) : "");
 
+/** Whether an experiment can be shown and counted here: where no redirect can be kept, none is in any arm. */
+/** @type {(experiment: Experiment) => boolean | undefined} */
+const isPossible = ({ type }) => type !== "redirect" || parts.canRedirect?.();
+
 /**
  * Variants of the visitor in the experiments that cover this page.
  *
@@ -65,8 +68,9 @@ export const decideHere = () => {
     const stored = storedVariant(placeOf(experiment), experiment.variants);
     const index = variantOnPage(experiment, here, unitOf(experiment), stored, parts);
     const variant = experiment.variants[index ?? -1];
-    if (index === null || !variant) return [];
-    return [{ experiment, variant, index, target: redirectUrl(experiment, variant, here.url) }];
+    if (index === null || !variant || !isPossible(experiment)) return [];
+    const target = parts.redirectUrl?.(experiment, variant, here.url) ?? null;
+    return [{ experiment, variant, index, target }];
   });
 };
 
@@ -77,7 +81,8 @@ export const decidedByServer = async () => {
     const experiment = CONFIG.experiments.find(({ id }) => id === experiment_id);
     const index = experiment?.variants.findIndex(({ id }) => id === variant_id) ?? -1;
     const variant = experiment?.variants[index];
-    if (!experiment?.decided_by_server || !variant || !covers_page) return [];
+    if (!experiment?.decided_by_server || !variant || !covers_page || !isPossible(experiment))
+      return [];
     return [{ experiment, variant, index, target: redirect_url }];
   });
 };

@@ -1,8 +1,14 @@
 // Parts of the script that the server adds where the project's config needs them.
 
-import { awaitElements } from "./changes.js";
 import { isWithin, onClick } from "./click_listeners.js";
+import { whenActive } from "./lifetime.js";
 import { call } from "./notices.js";
+import { sendByBeacon } from "./outbox.js";
+import { referrer } from "./referrer.js";
+import { session } from "./storage.js";
+import { addStyles } from "./stylesheet.js";
+import { loadScript, nodesOf } from "./trusted.js";
+import { handOver } from "./visitor.js";
 
 /**
  * What parts offer.
@@ -17,6 +23,11 @@ import { call } from "./notices.js";
  * @property {(experiment: import("./config.js").Experiment, isNavigation: boolean | undefined, start: () => void) => void} arm
  * @property {(experimentId: string) => void} disarm
  * @property {(testKey: string, callback?: (start: () => void) => void) => void} activate
+ * @property {import("./changes.js").ChangeElements} changeElements
+ * @property {(selector: string, found: (element: Element) => void) => () => void} awaitElements
+ * @property {() => boolean} canRedirect
+ * @property {(experiment: import("./config.js").Experiment, variant: import("./config.js").Variant, url: string) => string | null} redirectUrl
+ * @property {(redirects: import("./page_decisions.js").Current[], expose: (one: import("./page_decisions.js").Current) => void, between: (isLeaving: boolean) => void) => void} follow
  */
 
 /** @typedef {typeof core} Core */
@@ -26,7 +37,19 @@ import { call } from "./notices.js";
 
 /** @typedef {{ experiment_id: string, test_key: string, variant_id: string | null, covers_page?: boolean, changes: import("./config.js").Change[], redirect_url: string | null }} ServerDecision */
 
-const core = { awaitElements, isWithin, onClick, call };
+const core = {
+  addStyles,
+  call,
+  handOver,
+  isWithin,
+  loadScript,
+  nodesOf,
+  onClick,
+  referrer,
+  sendByBeacon,
+  session,
+  whenActive,
+};
 
 /** @type {Shared} */
 export const parts = core;

@@ -1,6 +1,7 @@
 // Preview: variants that the address asks for, shown on the experiment's pages of this tab and not counted.
 
 import { makeChanges } from "./changes.js";
+import { changeElements } from "./element_changes.js";
 import { coversPage } from "./pages.js";
 import { showBanner } from "./preview_banner.js";
 import { leave, mayRedirect } from "./redirect_guard.js";
@@ -8,7 +9,6 @@ import { redirectUrl } from "./redirects.js";
 import { base, nonce } from "./script.js";
 import { askServer } from "./server_decisions.js";
 import { readObject, session } from "./storage.js";
-import { loadScript } from "./trusted.js";
 import { newId } from "./visitor.js";
 
 /** @typedef {{ id: string, name: string, css: string, script: string | null, changes: import("./config.js").Change[], target: string | null }} Shown */
@@ -79,6 +79,9 @@ const drafts = async () => {
     }));
 };
 
+// What makes HTML is for this script alone.
+delete (/** @type {any} */ (window).truelift.preview);
+
 const show = async () => {
   const shown = [...liveExperiments(), ...(await drafts())];
   const away = shown.find(({ id, target }) => target && mayRedirect(id, target));
@@ -87,8 +90,8 @@ const show = async () => {
     return;
   }
   for (const { css, changes, script, target } of shown) {
-    if (target === null) makeChanges(css, changes, (error) => console.warn(error));
-    if (script) loadScript(`${base}/sdk/v1/${CONFIG.sdk_key}/${script}`, nonce);
+    if (target === null) makeChanges(css, changes, (error) => console.warn(error), changeElements);
+    if (script) PARTS.loadScript(`${base}/sdk/v1/${CONFIG.sdk_key}/${script}`, nonce);
   }
   showBanner(
     `Preview, not counted: ${shown.map(({ name }) => name).join("; ") || "not on this page"}`,

@@ -1,22 +1,52 @@
 // Redirects: once for an experiment, from a page that nobody has seen yet, with the referrer kept.
 
-import { whenActive } from "./lifetime.js";
-import { readObject, session } from "./storage.js";
-import { addStyles } from "./stylesheet.js";
-import { handOver } from "./visitor.js";
+/** @typedef {import("./page_decisions.js").Current} Current */
 
 const AGAIN_AFTER_MS = 10_000;
 // A target that never answers leaves the page that is there.
 const HIDDEN_MS = 5_000;
+const NAME = "truelift_redirects";
+const TAB = `${NAME}:`;
+
+/**
+ * Where redirects are kept beyond the page: the tab's storage, or its name where that is free; null where
+ * neither stays, since a circle of redirects would have no end then.
+ *
+ * @type {[read: () => string, write: (text: string) => void] | null}
+ */
+const memory = (() => {
+  try {
+    sessionStorage.setItem(`${NAME}_probe`, "");
+    sessionStorage.removeItem(`${NAME}_probe`);
+    return [() => sessionStorage.getItem(NAME) ?? "", (text) => sessionStorage.setItem(NAME, text)];
+  } catch {
+    if (window.name && !window.name.startsWith(TAB)) return null;
+    return [
+      () => window.name.slice(TAB.length),
+      (text) => {
+        window.name = text && TAB + text;
+      },
+    ];
+  }
+})();
 
 /** @type {() => Record<string, number>} */
-const recent = () => readObject("redirects");
+const recent = () => {
+  try {
+    return Object(JSON.parse(memory?.[0]() || "{}"));
+  } catch {
+    return {};
+  }
+};
 
 /** @type {(address: string) => string} */
 const comparable = (address) => address.split("#")[0]?.replace(/\/$/, "") ?? "";
 
+/** Whether experiments that redirect can be made and counted here, in any arm. */
+export const canRedirect = () => Boolean(memory);
+
 /** A click may lead to the same redirect again. */
-export const allowRedirects = () => session.remove("redirects");
+export const allowRedirects = () => memory?.[1]("");
 
 /**
  * Whether a redirect leads anywhere else, and was not made just now.
@@ -29,9 +59,9 @@ export const mayRedirect = (experimentId, target) =>
   !(Date.now() - (recent()[experimentId] ?? 0) < AGAIN_AFTER_MS);
 
 /** Hide the page that is about to be left; one that is not left, or comes back, is shown. */
-export const hide = () => {
-  const show = addStyles("html{visibility:hidden!important}", [], () => {});
-  whenActive(() => setTimeout(show, HIDDEN_MS));
+const hide = () => {
+  const show = PARTS.addStyles("html{visibility:hidden!important}", [], () => {});
+  PARTS.whenActive(() => setTimeout(show, HIDDEN_MS));
   addEventListener("pageshow", (event) => event.persisted && show());
 };
 
@@ -42,23 +72,28 @@ export const hide = () => {
  * @param {string} target
  */
 export const leave = (experimentId, target) => {
-  session.set("redirects", JSON.stringify({ ...recent(), [experimentId]: Date.now() }));
-  session.set("referrer", JSON.stringify([target.split("#")[0], referrer()]));
-  location.replace(handOver(target));
+  memory?.[1](JSON.stringify({ ...recent(), [experimentId]: Date.now() }));
+  PARTS.session.set("referrer", JSON.stringify([target.split("#")[0], PARTS.referrer()]));
+  location.replace(PARTS.handOver(target));
 };
 
-/** @type {string | undefined} */
-let kept;
-
 /**
- * The page from which the visitor came, also through a redirect of ours.
+ * Count redirects, and follow the first that leads on.
  *
- * @returns {string}
+ * @param {Current[]} redirects
+ * @param {(one: Current) => void} expose
+ * @param {(isLeaving: boolean) => void} between is called once it is known, before anything is sent
  */
-export const referrer = () => {
-  if (kept === undefined) {
-    const { 0: target, 1: before } = readObject("referrer");
-    kept = target && target === location.href.split("#")[0] ? before : document.referrer;
-  }
-  return /** @type {string} */ (kept);
+export const follow = (redirects, expose, between) => {
+  redirects.forEach(expose);
+  const away = redirects.find(
+    ({ experiment, target }) => target && mayRedirect(experiment.id, target),
+  );
+  if (away) hide();
+  between(Boolean(away));
+  PARTS.whenActive(() => {
+    // In every arm alike, before the page may end.
+    PARTS.sendByBeacon();
+    if (away) leave(away.experiment.id, /** @type {string} */ (away.target));
+  });
 };

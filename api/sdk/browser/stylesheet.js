@@ -3,14 +3,16 @@
 /** @typedef {import("./config.js").Change} Change */
 
 /** @type {Set<CSSStyleSheet>} */
-export const sheets = new Set();
+const sheets = new Set();
 
 /** Add our sheets that the page lacks: one that assigns a list of its own drops them. */
-export const keepStyles = () => {
+const keepStyles = () => {
   const theirs = document.adoptedStyleSheets;
   const lost = [...sheets].filter((sheet) => !theirs.includes(sheet));
   if (lost.length) document.adoptedStyleSheets = [...theirs, ...lost];
 };
+
+const observer = new MutationObserver(keepStyles);
 
 /**
  * Add rules to the page.
@@ -25,6 +27,7 @@ export const addStyles = (css, changes, onError) => {
   sheet.replaceSync(css);
   sheets.add(sheet);
   keepStyles();
+  observer.observe(document, { childList: true, subtree: true });
   for (const change of changes) {
     try {
       const declarations = change.action === "remove" ? "display:none" : change.value;
@@ -38,6 +41,7 @@ export const addStyles = (css, changes, onError) => {
   }
   return () => {
     sheets.delete(sheet);
+    if (!sheets.size) observer.disconnect();
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
   };
 };

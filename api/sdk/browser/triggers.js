@@ -28,11 +28,11 @@ const whenVisible = ({ id, trigger_selector }) => {
   const visible = new IntersectionObserver((entries) => {
     if (entries.some((entry) => entry.isIntersecting)) fire(id);
   });
-  const stop = PARTS.awaitElements(/** @type {string} */ (trigger_selector), (element) =>
+  const stop = PARTS.awaitElements?.(/** @type {string} */ (trigger_selector), (element) =>
     visible.observe(element),
   );
   return () => {
-    stop();
+    stop?.();
     visible.disconnect();
   };
 };

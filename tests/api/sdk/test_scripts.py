@@ -79,6 +79,10 @@ def test_the_script_is_sound_with_every_part_that_it_needs(shop: Shop, tmp_path:
     subprocess.run([ROOT / ".venv" / "bin" / "node", "--check", file], check=True, timeout=30)
 
 
+def changing(*actions: str) -> list[dict[str, Any]]:
+    return [{"changes": []}, {"changes": [{"action": action} for action in actions]}]
+
+
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
@@ -89,12 +93,22 @@ def test_the_script_is_sound_with_every_part_that_it_needs(shop: Shop, tmp_path:
         ({"experiments": [{"decided_by_server": True}]}, ["server_decisions"]),
         ({"experiments": [{"targeting": {"operator": "and"}}]}, ["targeting"]),
         ({"experiments": [{"trigger": "click"}]}, ["triggers"]),
+        ({"experiments": [{"trigger": "element_visible"}]}, ["changes", "triggers"]),
+        ({"experiments": [{"type": "redirect", "variants": changing("replace")}]}, ["redirects"]),
+        ({"experiments": [{"variants": changing("modify_style", "remove")}]}, []),
+        ({"experiments": [{"variants": changing("remove", "modify_text")}]}, ["changes"]),
         ({"automata": [{}]}, ["targeting"]),
     ],
 )
 def test_only_parts_that_are_needed_are_sent(content: dict[str, Any], parts: list[str]) -> None:
     plain = {"integrations": {"ga4": None, "gtm": False}, "ga4_events": [], "automata": [], "experiments": []}
-    experiment = {"decided_by_server": False, "targeting": None, "trigger": "direct"}
+    experiment = {
+        "type": "visual",
+        "decided_by_server": False,
+        "targeting": None,
+        "trigger": "direct",
+        "variants": changing(),
+    }
     experiments = [experiment | one for one in content.get("experiments", [])]
     assert parts_needed({**plain, **content, "experiments": experiments}) == parts
 

@@ -52,7 +52,12 @@ CASES = [
     Case("insert_before", "<p>1</p><p>2</p>", f"<p>1</p><p>2</p>{H1}"),
     Case("insert_after", "<p>1</p><p>2</p>", f"{H1}<p>1</p><p>2</p>"),
     Case("insert_inside", "<p>1</p>", '<h1 class="old" title="first">Original<p>1</p></h1>'),
-    Case("replace", "<h2>New</h2><p>1</p>", "<h2>New</h2><p>1</p>"),
+    Case(
+        "replace",
+        "<h2>New</h2><p>1</p>",
+        '<h1 class="old" title="first" data-truelift="">Original</h1><h2>New</h2><p>1</p>',
+        display="none",
+    ),
 ]
 case_of_action = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.action}-{case.value[:8]}")
 
@@ -102,10 +107,10 @@ def test_change_is_made_to_elements_that_come_later_or_are_rendered_anew(
 @pytest.mark.parametrize(
     ("change", "revert", "kept"),
     [
-        (a_change("modify_text", "New"), "h1.firstChild.data = 'Original'", "h1.textContent === 'New'"),
+        (a_change("modify_text", "New"), "h1.replaceChildren('Original')", "h1.textContent === 'New'"),
         (
             a_change("modify_html", "<i>New</i>"),
-            "h1.textContent = 'Original'",
+            "h1.innerHTML = 'Original'",
             "h1.innerHTML === '<i>New</i>'",
         ),
         (a_change("modify_attribute", "title=new"), "h1.title = 'first'", "h1.title === 'new'"),
@@ -113,7 +118,7 @@ def test_change_is_made_to_elements_that_come_later_or_are_rendered_anew(
         (
             a_change("insert_after", "<p>1</p>"),
             "document.querySelector('p').remove()",
-            "h1.nextSibling?.data === undefined && h1.nextSibling !== null",
+            "document.querySelector('p') !== null",
         ),
     ],
     ids=lambda value: value["action"] if isinstance(value, dict) else "",

@@ -1,0 +1,3 @@
+import * as Turbo from "@hotwired/turbo";
+
+window.Turbo = Turbo;
