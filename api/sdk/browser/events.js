@@ -1,5 +1,6 @@
 // Events: what is recorded of a visit, each with an id of its own.
 
+import { now, timestamp } from "./clock.js";
 import { whenActive } from "./lifetime.js";
 import { tell } from "./notices.js";
 import { keep } from "./outbox.js";
@@ -18,16 +19,16 @@ export const pageUrl = () => location.href.slice(0, LONGEST_URL);
  */
 export const record = (type, fields) => {
   const event_id = newId();
-  const timestamp = new Date().toISOString();
+  const time = timestamp(now());
   const url = pageUrl();
   whenActive(() => {
     try {
-      keep(event_id, {
+      keep({
         event_id,
         type,
         visitor_id: visitorId(),
         ...(userId() ? { user_id: userId() } : {}),
-        timestamp,
+        timestamp: time,
         url,
         ...fields,
       });

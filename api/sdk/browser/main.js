@@ -8,7 +8,7 @@ import { evaluate, withdrawAll } from "./experiments.js";
 import { onHidden, onRestored, whenActive } from "./lifetime.js";
 import { onNavigation } from "./navigation.js";
 import { tell } from "./notices.js";
-import { drain, sendByBeacon } from "./outbox.js";
+import { discard, drain, sendByBeacon } from "./outbox.js";
 import { parts } from "./parts.js";
 import { isPreview, loadPreview } from "./preview_mode.js";
 import { forgetVisitor, handOver, keepVisitor, recallVisitor, tidyAddress } from "./visitor.js";
@@ -81,7 +81,10 @@ const begin = () => {
   const commands = installCommands(page, (isGranted) => {
     keepConsent(isGranted);
     settleConsent();
-    if (!isGranted) forgetVisitor();
+    if (!isGranted) {
+      discard();
+      forgetVisitor();
+    }
   });
   const queue = Array.from(stub?.q ?? [], (command) => Array.from(command));
   /** @type {(command: unknown[]) => boolean} */

@@ -1,7 +1,7 @@
 // Navigation within a page: the Navigation API, else history's methods.
 
 /**
- * Call back in a task after the address has changed.
+ * Call back after the address has changed, and before the page that it leads to is painted.
  *
  * @param {() => void} callback
  */
@@ -9,7 +9,8 @@ export const onNavigation = (callback) => {
   let last = location.href;
   // Not within pushState: a framework may be in the middle of its own change.
   const later = () =>
-    setTimeout(() => {
+    // A hidden page has no frames.
+    (document.hidden ? setTimeout : requestAnimationFrame)(() => {
       if (location.href === last) return;
       last = location.href;
       callback();

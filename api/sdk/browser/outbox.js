@@ -1,13 +1,14 @@
-// Outbox: events wait in localStorage, one key each, until the server has given its verdict on them.
+// Outbox: events wait in memory, and for the next page in localStorage, until the server has its verdict on them.
 
+import { now, timestamp } from "./clock.js";
 import { endpoint } from "./script.js";
-import { local } from "./storage.js";
+import { local, session } from "./storage.js";
+import { newId } from "./visitor.js";
 
-const MOST_EVENTS = 200;
-const MOST_BYTES = 100_000;
+/** Of what is kept for the next page; the memory of this one keeps all. */
+const MOST_BYTES = 500_000;
 // The most that the server takes; one that no request can carry would hold up all others.
 const LONGEST_EVENT = 32_768;
-const MOST_AGE_MS = 7 * 24 * 3600 * 1000;
 // Of requests that may outlive the page: browsers allow 64 KiB in flight.
 const BATCH_BYTES = 50_000;
 const FIRST_WAIT_MS = 1_000;
@@ -15,11 +16,22 @@ const LONGEST_WAIT_MS = 300_000;
 // Of what the server asks for, and against a clock that was wrong.
 const LONGEST_PAUSE_MS = 3_600_000;
 const TIMEOUT_MS = 30_000;
-const PREFIX = `q.${CONFIG.sdk_key}.`;
+/** Events that another tab has kept for this long have lost their page. */
+const ABANDONED_MS = 30_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** @typedef {{ name: string, id: string, kept: number, text: string }} Entry name of the key, id of the event, when it was kept in ms, and its JSON */
+/** Of the project, so that events outlive a change of its key. */
+const PREFIX = `q.${CONFIG.project_id}.`;
+// One event each, by the key: as the script wrote them before.
+const FORMER_PREFIX = `q.${CONFIG.sdk_key}.`;
+/** The place of this page's events in localStorage, once there are any: never before the visitor agrees. */
+let place = "";
 
+/** @typedef {{ text: string, isTaken?: boolean }} Entry JSON of an event, and whether a beacon has taken it */
+
+/** In the order of their recording. */
+/** @type {Entry[]} */
+let waiting = [];
 let isSending = false;
 let isPlanned = false;
 let failures = 0;
@@ -28,71 +40,89 @@ let pausedUntil = Number(local.get("retry")) || 0;
 if (pausedUntil > Date.now() + LONGEST_PAUSE_MS) pausedUntil = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
-/** When the last event was kept, in ms: each has a later time, and so its place in the order of names. */
-let last = 0;
-/** Events of this page that no beacon has taken yet. */
-/** @type {Set<string>} */
-const unsent = new Set();
 
-/** @type {() => Entry[]} */
-const entries = () => {
-  const found = [];
-  for (const name of local
+/** Keep the newest events for the next page; views and clicks are the first to go. */
+const save = () => {
+  if (!place) return;
+  let room = MOST_BYTES;
+  /** @type {(entry: Entry) => boolean} */
+  const isView = ({ text }) => /"type":"(pageview|click)"/.test(text);
+  const kept = new Set();
+  for (const isLast of [false, true]) {
+    for (const entry of [...waiting].reverse()) {
+      if (isView(entry) !== isLast) continue;
+      room -= entry.text.length;
+      if (room > 0) kept.add(entry);
+    }
+  }
+  const texts = waiting.filter((entry) => kept.has(entry)).map(({ text }) => text);
+  if (texts.length) local.set(place, `[${[Date.now(), ...texts].join()}]`);
+  else local.remove(place);
+};
+
+/** Take what earlier pages of this tab, and tabs that have ended, have left. */
+const adopt = () => {
+  const tab = session.get("tab") ?? newId();
+  session.set("tab", tab);
+  place = `${PREFIX}${tab}.${newId()}`;
+  const names = local
     .names()
-    .filter((one) => one.startsWith(PREFIX))
-    .sort()) {
-    const [time = "", id = ""] = name.slice(PREFIX.length).split(".");
-    const text = local.get(name);
-    const kept = Number.parseInt(time, 36);
-    if (text && Date.now() - kept < MOST_AGE_MS) found.push({ name, id, kept, text });
-    else local.remove(name);
-  }
-  return found;
+    .filter((name) => name.startsWith(PREFIX) || name.startsWith(FORMER_PREFIX));
+  const taken = names.filter((name) => {
+    try {
+      const [keptAt, ...events] = [JSON.parse(local.get(name) ?? "")].flat();
+      if (name.startsWith(FORMER_PREFIX)) events.push(keptAt);
+      const isOther = name.startsWith(PREFIX) && !name.startsWith(PREFIX + tab);
+      if (isOther && Math.abs(Date.now() - keptAt) < ABANDONED_MS) return false;
+      waiting.push(
+        ...events.map((/** @type {unknown} */ event) => ({
+          text: JSON.stringify(event),
+          isTaken: true,
+        })),
+      );
+    } catch {
+      // Something else than what this script writes.
+    }
+    return true;
+  });
+  save();
+  for (const name of taken) local.remove(name);
 };
 
-/** Remove the oldest events beyond the limits, views and clicks first. */
-const trim = () => {
-  let kept = entries();
-  let size = kept.reduce((sum, entry) => sum + entry.text.length, 0);
-  while (kept.length > MOST_EVENTS || size > MOST_BYTES) {
-    const oldest = kept.find(({ text }) => /"type":"(pageview|click)"/.test(text)) ?? kept[0];
-    if (!oldest) return;
-    local.remove(oldest.name);
-    size -= oldest.text.length;
-    kept = kept.filter((entry) => entry !== oldest);
-  }
-};
-
-/** When the request that is on its way was sent, in ms; 0 without one. */
+/** When the request that is on its way was sent, by the steady clock; 0 without one. */
 let sentAt = 0;
-/** The longest that a request has taken, in ms. */
-let lag = 0;
+/** The longest that a request of this tab has taken, in ms. */
+let lag = Number(session.get("lag")) || 0;
 
 const measure = () => {
-  if (sentAt) lag = Math.max(lag, Date.now() - sentAt);
+  if (!sentAt) return;
+  lag = Math.min(TIMEOUT_MS, Math.max(lag, performance.now() - sentAt));
+  session.set("lag", `${lag}`);
 };
 
 /**
  * The body of a request. The server takes an event to be as old at its receipt as it was when it was sent, so
- * each request moves its events by its own delay. Less the lag, but never into the future, what waited for a
- * slow request, such as the first of a page, is no earlier than the exposures that went with that one.
+ * each request moves its events by its own delay. Less the lag, what follows a slow request, such as the first
+ * of a page, is no earlier than the exposures that went with that one.
  *
- * @param {Entry[]} events
+ * @param {Entry[]} entries
  */
-const bodyOf = (events) =>
-  `{"sent_at":"${new Date(Math.min(Date.now(), Math.max(Date.now() - lag, ...events.map(({ kept }) => kept)))).toISOString()}","batch":[${events.map((event) => event.text).join()}]}`;
+const bodyOf = (entries) =>
+  `{"sent_at":"${timestamp(now() - lag)}","batch":[${entries.map(({ text }) => text).join()}]}`;
 
+const encoder = new TextEncoder();
 /** Characters may take three bytes. */
 /** @type {(text: string) => number} */
-const sizeOf = (text) => new Blob([text]).size;
+const sizeOf = (text) => encoder.encode(text).length;
 
-/** @type {(events: Entry[]) => Entry[]} */
-const firstBatch = (events) => {
+/** @type {(entries: Entry[]) => Entry[]} */
+const firstBatch = (entries) => {
   let size = 0;
-  return events.filter((event, index) => {
-    size += sizeOf(event.text) + 1;
-    return index === 0 || size < BATCH_BYTES;
+  const end = entries.findIndex(({ text }, index) => {
+    size += sizeOf(text) + 1;
+    return index > 0 && size >= BATCH_BYTES;
   });
+  return end < 0 ? entries : entries.slice(0, end);
 };
 
 /** @type {(body: string) => Promise<Response>} */
@@ -127,25 +157,31 @@ const plan = (ms) => {
   timer = setTimeout(drain, ms);
 };
 
-/** @type {(events: Entry[]) => Promise<boolean>} whether to go on at once */
-const send = async (events) => {
+/** @type {(entries: Entry[]) => void} */
+const forget = (entries) => {
+  waiting = waiting.filter((entry) => !entries.includes(entry));
+  save();
+};
+
+/** @type {(entries: Entry[]) => Promise<boolean>} whether to go on at once */
+const send = async (entries) => {
   try {
-    const body = bodyOf(events);
-    sentAt = Date.now();
+    const body = bodyOf(entries);
+    sentAt = performance.now();
     const answer = await post(body).finally(measure);
     sentAt = 0;
     if (answer.ok) {
       /** @type {{ results: { event_id: string | null }[] }} */
       const { results } = await answer.json();
       // In the order of the request, also where the id itself is what was refused.
-      for (const [index] of results.entries()) local.remove(events[index]?.name ?? "");
+      forget(entries.slice(0, results.length));
       failures = 0;
       return results.length > 0;
     }
     const { status } = answer;
     if (status === 413) {
-      if (events.length > 1) return send(events.slice(0, events.length >> 1));
-      local.remove(events[0]?.name ?? "");
+      if (entries.length > 1) return send(entries.slice(0, entries.length >> 1));
+      forget(entries);
       return true;
     }
     const seconds = Number(answer.headers.get("Retry-After"));
@@ -159,52 +195,37 @@ const send = async (events) => {
   return false;
 };
 
-const sendAll = async () => {
-  for (;;) {
-    const waiting = entries();
-    if (!waiting.length || Date.now() < pausedUntil || !(await send(firstBatch(waiting)))) return;
-  }
-};
-
-/** Send what waits, in one tab at a time. */
+/** Keep what waits, and send it. */
 export const drain = async () => {
   isPlanned = false;
+  if (place) save();
+  else adopt();
   if (isSending) return;
   if (Date.now() < pausedUntil) {
     if (pausedUntil < NEVER) plan(pausedUntil - Date.now());
     return;
   }
   isSending = true;
-  try {
-    if (!navigator.locks) await sendAll();
-    else
-      await navigator.locks.request(PREFIX, { ifAvailable: true }, (lock) => {
-        if (lock) return sendAll();
-        // The other tab may have looked before this one wrote.
-        plan(FIRST_WAIT_MS);
-      });
-  } catch {
-    // Pages that may store nothing get no locks.
-    await sendAll();
-  } finally {
-    isSending = false;
-  }
+  while (waiting.length && Date.now() >= pausedUntil && (await send(firstBatch(waiting))));
+  isSending = false;
+};
+
+/** Forget what waits, of a visitor who no longer agrees. */
+export const discard = () => {
+  waiting = [];
+  place = "";
 };
 
 /**
  * Keep an event until the server has it, and send it with what else this task adds; throws where it is no JSON
  * or too large.
  *
- * @param {string} id
  * @param {Record<string, unknown>} event
  */
-export const keep = (id, event) => {
+export const keep = (event) => {
   const text = JSON.stringify(event);
   if (sizeOf(text) > LONGEST_EVENT) throw new Error(`an event may have ${LONGEST_EVENT} bytes`);
-  unsent.add(id);
-  last = Math.max(Date.now(), last + 1);
-  local.set(`${PREFIX}${last.toString(36)}.${id}`, text);
-  trim();
+  waiting.push({ text });
   if (!isPlanned) {
     isPlanned = true;
     queueMicrotask(drain);
@@ -219,13 +240,13 @@ export const keep = (id, event) => {
  */
 export const sendByBeacon = () => {
   if (pausedUntil === NEVER) return;
-  let waiting = entries().filter(({ id }) => unsent.has(id));
-  while (waiting.length) {
-    const batch = firstBatch(waiting);
+  let left = waiting.filter(({ isTaken }) => !isTaken);
+  while (left.length) {
+    const batch = firstBatch(left);
     measure();
     const body = bodyOf(batch);
     if (!navigator.sendBeacon?.(endpoint("track"), body)) post(body).catch(() => {});
-    for (const { id } of batch) unsent.delete(id);
-    waiting = waiting.slice(batch.length);
+    for (const entry of batch) entry.isTaken = true;
+    left = left.slice(batch.length);
   }
 };

@@ -8,9 +8,10 @@ const VALID_SECONDS = 60;
 
 /** A random UUID, also where crypto.randomUUID is not: on pages without HTTPS. */
 export const newId = () => {
-  const url = URL.createObjectURL(new Blob());
-  URL.revokeObjectURL(url);
-  return url.slice(-36);
+  const random = crypto.getRandomValues(new Uint8Array(36));
+  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit, at) =>
+    (+digit ^ ((random[at] ?? 0) & (15 >> (+digit / 4)))).toString(16),
+  );
 };
 
 /** @type {() => number} */

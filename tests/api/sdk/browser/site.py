@@ -105,6 +105,7 @@ class Site:
     files: dict[str, str] = field(default_factory=dict)
     gates: dict[str, threading.Event] = field(default_factory=dict)
     answer: Callable[[list[dict[str, Any]]], Answer | None] = accepted
+    before_track: Callable[[], None] = lambda: None
     init: Callable[[dict[str, Any]], dict[str, Any]] = field(default=lambda _: {"assignments": []})
     requests: list[tuple[str, str, Headers]] = field(default_factory=list)
     received: list[dict[str, Any]] = field(default_factory=list)
@@ -143,6 +144,8 @@ class Site:
         if gate := self.gates.get(where):
             gate.wait(30)
         javascript = {**CORS, "Content-Type": "application/javascript"}
+        if where == "/api/v1/sdk/track":
+            self.before_track()
         answers: dict[str, Callable[[], Answer]] = {
             f"/sdk/v1/{KEY}.js": lambda: (200, javascript, self._script()),
             f"/sdk/v1/{KEY}/preview.js": lambda: (200, javascript, (DIST / "preview.js").read_text()),

@@ -81,3 +81,41 @@ def test_prerendered_page_redirects_when_shown(site: Site, page: Page) -> None:
     page.evaluate("window.showPage()")
     page.wait_for_url("**/b")
     wait_until(lambda: site.events("exposure"))
+
+
+# Ways in which a router shows the next page, with what it does in the frame after.
+ROUTERS = {
+    "before the address": "render(); history.pushState(null, '', path)",
+    "after the address": "history.pushState(null, '', path); render()",
+    "in a microtask": "history.pushState(null, '', path); queueMicrotask(render)",
+    "in a frame": "history.pushState(null, '', path); requestAnimationFrame(render)",
+    "by the Navigation API": "navigation.navigate(path, { info: 1 })",
+}
+
+
+@pytest.mark.parametrize("way", ROUTERS.values(), ids=ROUTERS)
+def test_next_route_is_changed_before_it_is_painted(site: Site, page: Page, way: str) -> None:
+    on_b = {"include": [{"match_type": "exact", "value": "/b"}], "exclude": []}
+    site.config = a_config(an_experiment(pages=on_b, changes=[a_change("modify_text", "New")]))
+    site.pages["/"] = a_page("<main></main>", head=site.tag())
+    page.goto(f"{site.base}/")
+    shown = page.evaluate(
+        f"""async () => {{
+          const shown = [];
+          let path = "/";
+          const render = () => {{ document.querySelector("main").innerHTML = `<h1>Page ${{path}}</h1>`; }};
+          navigation.addEventListener("navigate", (event) => {{
+            if (event.info) event.intercept({{ handler: async () => render() }});
+          }});
+          for (let turn = 0; turn < 20; turn++) {{
+            path = turn % 2 ? "/" : "/b";
+            {way};
+            // After the callbacks of this frame, which its painting follows.
+            await new Promise((done) => requestAnimationFrame(() => queueMicrotask(done)));
+            shown.push(document.querySelector("h1").textContent);
+            await new Promise((done) => setTimeout(done, 20));
+          }}
+          return shown;
+        }}"""
+    )
+    assert shown == ["New", "Page /"] * 10
