@@ -1,13 +1,15 @@
 """Requests to the app itself, in this process: permissions, limits and answers are those of the API."""
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import anyio
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
+
+from api.off_loop import off_loop
 
 # What an operation's request takes over from the request that it serves.
 SHARED: Final = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
@@ -30,12 +32,12 @@ class OperationAnswer:
 
     status: int
     body: bytes
+    content: dict[str, Any] | None = field(init=False)
+    """The JSON object of the body; None where the body is empty."""
 
-    @property
-    def content(self) -> dict[str, Any] | None:
-        """The JSON object of the body; None where the body is empty."""
-        content: dict[str, Any] | None = json.loads(self.body) if self.body else None
-        return content
+    def __post_init__(self) -> None:
+        """Decode the body once."""
+        object.__setattr__(self, "content", msgspec.json.decode(self.body) if self.body else None)
 
 
 async def send_in_process(request: OperationRequest, served: Request) -> OperationAnswer:
@@ -62,7 +64,7 @@ async def send_in_process(request: OperationRequest, served: Request) -> Operati
             is_answered.set()
 
     await served.app(scope, receive, send)
-    return OperationAnswer(status, bytes(body))
+    return await off_loop(len(body), OperationAnswer, status, bytes(body))
 
 
 def scope_of(request: OperationRequest, served: Request) -> Scope:

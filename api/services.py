@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from anyio import CapacityLimiter
 from cryptography.fernet import Fernet
 from fastapi import Request
 
@@ -33,6 +34,8 @@ from pipeline.store.ownership.store_lock import StoreLock
 
 # The start waits so long for files of first assignments to be read.
 OPENING_SECONDS: Final = 1.0
+# More pages at once would take Python's turns from the other requests.
+PAGE_THREADS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,7 @@ class Services(PipelineServices):
     address_key: AddressKey
     cipher: Fernet
     turns: Turns
+    page_threads: CapacityLimiter
     encoded_bodies: EncodedBodies
     snippet_verification: SnippetVerification
     locations: Locations
@@ -120,6 +124,7 @@ def open_services(
             address_key=address_keys(derive_secret(settings, b"address_key")),
             cipher=open_cipher(settings),
             turns=Turns(),
+            page_threads=CapacityLimiter(PAGE_THREADS),
             encoded_bodies=EncodedBodies(),
             snippet_verification=SnippetVerification(pipeline.catalog),
             locations=locations,

@@ -1,31 +1,25 @@
 """JSON request bodies: one object, parsed strictly; the engine validates its fields."""
 
-from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
 from fastapi import Depends, Request
-from starlette.concurrency import run_in_threadpool
 
 from api.bodies.reader import MAX_BODY_BYTES, content_encoding_of, media_type_of, read_limited
 from api.errors import INVALID, ApiError
+from api.off_loop import off_loop
 from engine.errors import Problem
 from pipeline.events.json_structure import MAX_DEPTH, NestingError, structure
 from pipeline.events.unique_members import RepeatedMemberError, require_unique_members
 
 MEDIA_TYPE: Final = "application/json"
-# Work on a larger body would delay other requests if it were done on the event loop.
-LARGE_BODY_BYTES: Final = 2**13
 # More values than any resource can have. A decoder lets no other thread run, so that many would stop all.
 MAX_VALUES: Final = 2**16
 VALUE_STARTS: Final = tuple(b",[{")
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _TOO_LARGE: Final = f"a body may have at most {MAX_BODY_BYTES:,} bytes"
 _TOO_DEEP: Final = f"its lists and objects are nested more than {MAX_DEPTH} levels deep"
-
-
-ResultT = TypeVar("ResultT")
 
 
 class MalformedJsonError(ValueError):
@@ -76,11 +70,6 @@ async def body_bytes(request: Request) -> bytes:
         request.state.body = await read_limited(request, too_large=_TOO_LARGE)
     body: bytes = request.state.body
     return body
-
-
-async def off_loop(size: int, work: Callable[..., ResultT], *arguments: object) -> ResultT:
-    """Do work on a body of `size` bytes: at once, or in a worker thread where it is large."""
-    return work(*arguments) if size < LARGE_BODY_BYTES else await run_in_threadpool(work, *arguments)
 
 
 def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON value

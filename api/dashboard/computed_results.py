@@ -6,18 +6,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from api.auth import require_scope, require_served
 from api.dashboard.filter_form import asked_filters
-from api.dashboard.operations import error_of
+from api.dashboard.form_permissions import caller_of, refusals_as_pages
 from api.dashboard.sessions import SignedIn
-from api.deps import authenticated, experiment_in_path, project_in_path
-from api.errors import HANDLED, answer_to
-from api.in_process import OperationAnswer
+from api.deps import experiment_in_path, project_in_path
 from api.schemas.segment_filters import ResultsQuery
 from api.services import Services
 from engine.analysis.results.report import Report
@@ -64,19 +60,13 @@ async def compute_results(
     NotSignedInError, and PageError with the status and the words of the API.
     """
     services: Services = request.app.state.services
-    try:
+    with refusals_as_pages(request):
         asked = await run_in_threadpool(_asked, request, session, services)
         return await services.results_threads.run(asked.project.id, partial(compute, asked))
-    except HANDLED as error:
-        refused = answer_to(request, error)
-        raise error_of(OperationAnswer(refused.status_code, bytes(refused.body))) from error
 
 
 def _asked(request: Request, session: SignedIn, services: Services) -> AskedResults:
-    credentials = HTTPAuthorizationCredentials(scheme="Bearer", credentials=session.api_token)
-    caller = authenticated(request, credentials, services, utc_now())
-    require_served(caller)
-    require_scope(caller, "results:read")
+    caller = caller_of(request, session, "results:read")
     ids = request.path_params
     project = project_in_path(ids["project_id"], caller, services.catalog)
     experiment = experiment_in_path(ids["experiment_id"], project, services.catalog)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from api.dashboard.computed_results import AskedResults, compute_results
 from api.dashboard.filter_form import asked_filters, filters_of
-from api.dashboard.forms import read_form
+from api.dashboard.forms import read_button
 from api.dashboard.operations import ask, content_of, pass_on, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
@@ -36,7 +36,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
     results: dict[str, Any] = {"report": None}
     if experiment["status"] not in UNSTARTED:
         results = await compute_results(request, session, partial(_results, asked))
-    return render(
+    return await render(
         request,
         "experiment.html",
         session=session,
@@ -68,7 +68,7 @@ async def confirm_step(request: Request, session: SignedIn) -> Response:
     step, sentence = _step(request)
     experiment = (await read(request, session, address_of(request)))["data"]
     open_visitors = await _open_visitors(request, session) if step == "complete" else 0
-    return render(
+    return await render(
         request,
         "confirm.html",
         open_visitors=open_visitors,
@@ -83,7 +83,7 @@ async def confirm_step(request: Request, session: SignedIn) -> Response:
 @signed_in
 async def take_step(request: Request, session: SignedIn) -> Response:
     """Carry out a step that was confirmed."""
-    await read_form(request, session)
+    await read_button(request, session)
     step, _ = _step(request)
     content_of(await ask(request, session, f"{address_of(request)}/{step}", method="POST"))
     return redirect(address_of(request))

@@ -10,4 +10,4 @@ from engine.analysis.results.verdict_words import PAGE, sections
 @public
 async def show_meanings(request: Request) -> Response:
     """Show what each says, under its code."""
-    return render(request, "verdicts.html", sections=sections(), page=PAGE)
+    return await render(request, "verdicts.html", sections=sections(), page=PAGE)

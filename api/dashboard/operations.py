@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.page_errors import NotSignedInError, PageError
+from api.dashboard.page_threads import on_page_thread
 from api.dashboard.sessions import SignedIn
 from api.in_process import OperationAnswer, OperationRequest, PassedOnResponse, send_in_process
 
@@ -26,7 +28,8 @@ async def ask(  # noqa: PLR0913 - the parts of a request
     idempotency_key: str | None = None,
 ) -> OperationAnswer:
     """Send a request to the API; `path` comes after its prefix, with ids quoted."""
-    sent = _request_of(request, session, path, method=method, query=query, body=body)
+    written = partial(_request_of, request, session, path, method=method, query=query, body=body)
+    sent = written() if body is None else await on_page_thread(request, written)
     if idempotency_key:
         sent.headers.append((b"idempotency-key", idempotency_key.encode()))
     return await send_in_process(sent, request)

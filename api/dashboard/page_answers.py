@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.dashboard import formats
 from api.dashboard.page_errors import NotSignedInError, PageError
+from api.dashboard.page_threads import on_page_thread
 from api.dashboard.sessions import FORM_FIELD, SignedIn, find_session
 from api.dashboard.static_files import address_of
 from api.errors import ANSWERED, answer_to
@@ -31,6 +32,9 @@ HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+# What most pages have is a hundredth of it.
+MAX_PAGE_BYTES: Final = 4 * 2**20
+TOO_LARGE: Final = "There is too much for a page. Ask the API, which answers with all of it."
 TITLES: Final = {
     403: "Not allowed",
     404: "Not found",
@@ -54,14 +58,24 @@ _templates.filters.update(formats.FILTERS)
 _templates.globals.update(static=address_of, form_field=FORM_FIELD)
 
 
-def render(
+async def render(
     request: Request, template: str, *, session: SignedIn | None = None, status: int = 200, **values: object
 ) -> HTMLResponse:
-    """Answer with a page."""
-    content = _templates.get_template(template).render(
-        request=request, session=session, submission=secrets.token_urlsafe(16), **values
-    )
+    """Answer with a page, written on the threads of pages; PageError 422 for one that is too large."""
+    shown = {"request": request, "session": session, "submission": secrets.token_urlsafe(16), **values}
+    content = await on_page_thread(request, write_page, template, shown)
     return HTMLResponse(content, status_code=status, headers=HEADERS)
+
+
+def write_page(template: str, values: dict[str, object]) -> bytes:
+    """Write a page, and no more of it than a page may have."""
+    parts, size = [], 0
+    for text in _templates.get_template(template).generate(values):
+        parts.append(text.encode())
+        size += len(parts[-1])
+        if size > MAX_PAGE_BYTES:
+            raise PageError(422, TOO_LARGE)
+    return b"".join(parts)
 
 
 def signed_in(page: Page) -> Handler:
@@ -78,7 +92,7 @@ def signed_in(page: Page) -> Handler:
         except NotSignedInError:
             return _to_sign_in(request)
         except PageError as error:
-            return error_page(request, error.status, error.message, session)
+            return await error_page(request, error.status, error.message, session)
 
     return serve
 
@@ -91,28 +105,30 @@ def public(page: Handler) -> Handler:
         try:
             return await page(request)
         except PageError as error:
-            return error_page(request, error.status, error.message)
+            return await error_page(request, error.status, error.message)
         except ANSWERED as error:
             refused = answer_to(request, error)
             message = json.loads(bytes(refused.body))["error"]["message"]
-            return error_page(request, refused.status_code, message)
+            return await error_page(request, refused.status_code, message)
         except ClientDisconnect:
             raise
         except Exception:
             # A browser shows a page, and the log has the reason.
             request_id = request.state.request_id
             logger.exception("page %s failed, request %s", request.url.path, request_id)
-            return error_page(
+            return await error_page(
                 request, 500, f"Something went wrong on our side. Quote the request {request_id}."
             )
 
     return serve
 
 
-def error_page(request: Request, status: int, message: str, session: SignedIn | None = None) -> HTMLResponse:
+async def error_page(
+    request: Request, status: int, message: str, session: SignedIn | None = None
+) -> HTMLResponse:
     """Answer with an error in plain words."""
     title = TITLES.get(status, "This did not work")
-    return render(request, "error.html", session=session, status=status, title=title, message=message)
+    return await render(request, "error.html", session=session, status=status, title=title, message=message)
 
 
 def redirect(address: str) -> RedirectResponse:

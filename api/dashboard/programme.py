@@ -19,7 +19,9 @@ async def show_programme(request: Request, session: SignedIn) -> Response:
     path = f"/projects/{quote(request.path_params['project_id'], safe='')}"
     programme = (await read(request, session, f"{path}/programme"))["data"]
     names = await _names(request, session, path) if programme["metrics"] else {}
-    return render(request, "programme.html", session=session, address=path, programme=programme, names=names)
+    return await render(
+        request, "programme.html", session=session, address=path, programme=programme, names=names
+    )
 
 
 async def _names(request: Request, session: SignedIn, path: str) -> dict[str, str]:

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
-from api.dashboard.forms import read_form, submission_key
+from api.dashboard.form_permissions import CREATE_PROJECTS, require
+from api.dashboard.forms import read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError
@@ -35,20 +36,20 @@ BLOCKS: Final = (
 @signed_in
 async def show_new_project(request: Request, session: SignedIn) -> Response:
     """Show the form of a new project."""
-    await read(request, session, "/projects", {"per_page": 1})
-    return _form(request, session, dict.fromkeys(FIELDS, "") | {"platform": "custom_js"})
+    await require(request, session, CREATE_PROJECTS)
+    return await _form(request, session, dict.fromkeys(FIELDS, "") | {"platform": "custom_js"})
 
 
 @signed_in
 async def create_project(request: Request, session: SignedIn) -> Response:
     """Create a project, and lead to its installation."""
-    sent = await read_form(request, session)
+    sent = await read_form(request, session, CREATE_PROJECTS)
     form = {name: str(sent.get(name) or "").strip() for name in FIELDS}
     body: dict[str, Any] = {name: value for name, value in form.items() if value or name in {"name", "url"}}
     if currency := body.pop(_CURRENCY, None):
         body["settings"] = {"revenue_currency": currency.upper()}
     answer = await ask(
-        request, session, "/projects", method="POST", body=body, idempotency_key=submission_key(sent)
+        request, session, "/projects", method="POST", body=body, idempotency_key=sent.submission_key
     )
     if answer.status == 201:
         return redirect(f"/projects/{content_of(answer)['data']['id']}/installation")
@@ -58,7 +59,7 @@ async def create_project(request: Request, session: SignedIn) -> Response:
     problems = problems_by_field(error.get("details", ()), FIELDS)
     if not problems:
         problems[ABOVE] = [str(error.get("message", "The request failed."))]
-    return _form(request, session, form, problems=problems, status=answer.status)
+    return await _form(request, session, form, problems=problems, status=answer.status)
 
 
 @signed_in
@@ -68,7 +69,7 @@ async def show_installation(request: Request, session: SignedIn) -> Response:
     project = (await read(request, session, path))["data"]
     installation = (await read(request, session, f"{path}/installation"))["data"]
     base_url = request.app.state.services.settings.base_url
-    return render(
+    return await render(
         request,
         "installation.html",
         session=session,
@@ -96,7 +97,7 @@ async def _state(request: Request, session: SignedIn) -> dict[str, Any]:
     return {"is_seen": project["snippet_verified"] or visitors > 0, "visitors": visitors}
 
 
-def _form(
+async def _form(
     request: Request,
     session: SignedIn,
     form: dict[str, str],
@@ -104,7 +105,7 @@ def _form(
     problems: dict[str, list[str]] | None = None,
     status: int = 200,
 ) -> Response:
-    return render(
+    return await render(
         request,
         "new_project.html",
         session=session,

@@ -24,7 +24,7 @@ async def show_projects(request: Request, session: SignedIn) -> Response:
     """List the projects that the key reaches."""
     query = {"page": request.query_params.get("page"), "per_page": PER_PAGE}
     listed = await read(request, session, "/projects", query)
-    return render(
+    return await render(
         request, "projects.html", session=session, projects=listed["data"], pages=pages_of(listed["meta"])
     )
 
@@ -41,7 +41,7 @@ async def show_project(request: Request, session: SignedIn) -> Response:
     summaries = await asyncio.gather(
         *(_summary(request, session, path, one) for one in experiments if one["status"] not in UNSTARTED)
     )
-    return render(
+    return await render(
         request,
         "project.html",
         session=session,

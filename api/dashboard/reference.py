@@ -9,4 +9,4 @@ from api.dashboard.page_answers import public, render
 @public
 async def show_reference(request: Request) -> Response:
     """Show every operation; a key that is entered there stays in the page."""
-    return render(request, "reference.html")
+    return await render(request, "reference.html")

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard import sessions
-from api.dashboard.forms import read_form, read_public_form
+from api.dashboard.forms import read_button, read_public_form
 from api.dashboard.page_answers import public, redirect, render, signed_in
 from api.dashboard.sessions import SignedIn, end_session, set_cookie
 from api.errors import ApiError
@@ -15,7 +15,7 @@ async def show_sign_in(request: Request) -> Response:
     """Show the form; a browser with a session goes on."""
     if await sessions.find_session(request) is not None:
         return redirect(_own_address(request.query_params.get("next")))
-    return render(request, "sign_in.html", problem=None, next=request.query_params.get("next", ""))
+    return await render(request, "sign_in.html", problem=None, next=request.query_params.get("next", ""))
 
 
 @public
@@ -28,7 +28,7 @@ async def sign_in(request: Request) -> Response:
     except ApiError as error:
         is_unknown = error.code == "invalid_api_key"
         problem = "This is no valid API key, or it was revoked." if is_unknown else error.message
-        return render(
+        return await render(
             request, "sign_in.html", status=401 if is_unknown else 402, problem=problem, next=wanted
         )
     await end_session(request)
@@ -51,7 +51,7 @@ async def sign_in_by_link(request: Request) -> Response:
 @signed_in
 async def sign_out(request: Request, session: SignedIn) -> Response:
     """End the session."""
-    await read_form(request, session)
+    await read_button(request, session)
     await end_session(request)
     answer = redirect("/sign-in")
     answer.delete_cookie(sessions.COOKIE)

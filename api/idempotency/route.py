@@ -13,10 +13,11 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, OutOfReachError
-from api.bodies.json_body import body_bytes, off_loop
+from api.bodies.json_body import body_bytes
 from api.deps import ServicesDep
 from api.errors import ANSWERED, INVALID, ApiError, answer_to, documented, merged
 from api.idempotency.replies import StoredReply, fingerprint_of, is_stored
+from api.off_loop import off_loop
 from api.responses import as_response
 from api.services import Services
 from engine.errors import Problem

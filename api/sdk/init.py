@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from api.bodies.event_body import VISIT, read_event_body
-from api.bodies.json_body import off_loop
+from api.off_loop import off_loop
 from api.sdk.access import CountBytes, SdkRequest, read_request
 from api.sdk.admission import VisitServices
 from api.sdk.visit_answer import encode_answer

@@ -50,7 +50,7 @@ async def account_page(  # noqa: PLR0913 - what a page shows
     """Render the page, with the new key or with a form as it was sent and its problems."""
     usage = (await read(request, session, "/account/usage"))["data"]
     members = (await read(request, session, "/account/members"))["data"]
-    return render(
+    return await render(
         request,
         "account.html",
         session=session,

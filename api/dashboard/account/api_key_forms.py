@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.account.account_page import account_page, problems_of
-from api.dashboard.forms import read_form, submission_key
+from api.dashboard.form_permissions import MANAGE_KEYS
+from api.dashboard.forms import read_button, read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
@@ -19,7 +20,7 @@ FIELDS: Final = ("name", "scopes", "project_ids", "member_id")
 @signed_in
 async def create_key(request: Request, session: SignedIn) -> Response:
     """Create a key, and show its token this once."""
-    form = await read_form(request, session)
+    form = await read_form(request, session, MANAGE_KEYS)
     body = {
         "name": str(form.get("name") or "").strip(),
         "scopes": [str(scope) for scope in form.getlist("scopes")],
@@ -33,7 +34,7 @@ async def create_key(request: Request, session: SignedIn) -> Response:
         "/account/api_keys",
         method="POST",
         body=body,
-        idempotency_key=submission_key(form),
+        idempotency_key=form.submission_key,
     )
     problems = problems_of(answer, FIELDS)
     if problems:
@@ -50,13 +51,13 @@ async def confirm_revocation(request: Request, session: SignedIn) -> Response:
     key = next((one for one in keys if one["id"] == request.path_params["key_id"]), None)
     if key is None:
         raise PageError(404, "There is no such key.")
-    return render(request, "revoke_key.html", session=session, key=key)
+    return await render(request, "revoke_key.html", session=session, key=key)
 
 
 @signed_in
 async def revoke_key(request: Request, session: SignedIn) -> Response:
     """Revoke a key; its sessions end with it."""
-    await read_form(request, session)
+    await read_button(request, session)
     key_id = quote(request.path_params["key_id"], safe="")
     content_of(await ask(request, session, f"/account/api_keys/{key_id}/revoke", method="POST"))
     return redirect("/account")

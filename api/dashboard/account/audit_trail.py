@@ -20,7 +20,7 @@ async def show_audit_trail(request: Request, session: SignedIn) -> Response:
         name: request.query_params[name] for name in ("page", "subject_id") if request.query_params.get(name)
     }
     listed = await read(request, session, "/account/audit", {**asked, "per_page": _PER_PAGE})
-    return render(
+    return await render(
         request,
         "audit.html",
         session=session,

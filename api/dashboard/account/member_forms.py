@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.account.account_page import Problems, account_page, problems_of
-from api.dashboard.forms import read_form, submission_key
+from api.dashboard.form_permissions import MANAGE_KEYS
+from api.dashboard.forms import read_button, read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
@@ -20,7 +21,7 @@ FIELDS: Final = ("email_address", "name", "role")
 @signed_in
 async def add_member(request: Request, session: SignedIn) -> Response:
     """Add a member."""
-    form = await read_form(request, session)
+    form = await read_form(request, session, MANAGE_KEYS)
     body = {field: str(form.get(field) or "").strip() for field in FIELDS}
     answer = await ask(
         request,
@@ -28,7 +29,7 @@ async def add_member(request: Request, session: SignedIn) -> Response:
         "/account/members",
         method="POST",
         body=body,
-        idempotency_key=submission_key(form),
+        idempotency_key=form.submission_key,
     )
     problems = problems_of(answer, FIELDS)
     if problems:
@@ -42,19 +43,19 @@ async def add_member(request: Request, session: SignedIn) -> Response:
 async def show_member(request: Request, session: SignedIn) -> Response:
     """Show the form of a member's name and role."""
     member = await _find_member(request, session)
-    return _member_page(request, session, member)
+    return await _member_page(request, session, member)
 
 
 @signed_in
 async def change_member(request: Request, session: SignedIn) -> Response:
     """Change a member's name and role."""
-    form = await read_form(request, session)
+    form = await read_form(request, session, MANAGE_KEYS)
     body = {field: str(form.get(field) or "").strip() for field in ("name", "role")}
     answer = await ask(request, session, _path(request), method="PATCH", body=body)
     problems = problems_of(answer, ("name", "role"))
     if problems:
         member = await _find_member(request, session)
-        return _member_page(request, session, {**member, **body}, problems, status=answer.status)
+        return await _member_page(request, session, {**member, **body}, problems, status=answer.status)
     return redirect("/account")
 
 
@@ -64,13 +65,13 @@ async def confirm_removal(request: Request, session: SignedIn) -> Response:
     member = await _find_member(request, session)
     keys = (await read(request, session, "/account/api_keys"))["data"]
     held = [key for key in keys if key["member_id"] == member["id"] and key["revoked_at"] is None]
-    return render(request, "remove_member.html", session=session, member=member, keys=held)
+    return await render(request, "remove_member.html", session=session, member=member, keys=held)
 
 
 @signed_in
 async def remove_member(request: Request, session: SignedIn) -> Response:
     """Remove a member with its keys and their sessions."""
-    await read_form(request, session)
+    await read_button(request, session)
     content_of(await ask(request, session, _path(request), method="DELETE"))
     return redirect("/account")
 
@@ -90,14 +91,14 @@ async def _find_member(request: Request, session: SignedIn) -> dict[str, Any]:
     return found
 
 
-def _member_page(
+async def _member_page(
     request: Request,
     session: SignedIn,
     member: dict[str, Any],
     problems: Problems | None = None,
     status: int = 200,
 ) -> Response:
-    return render(
+    return await render(
         request,
         "member.html",
         session=session,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from api.dashboard.drafts.field_paths import flattened, pattern_of, put, row_count
+from api.dashboard.drafts.field_paths import flattened, pattern_of, put
 from api.dashboard.drafts.form_fields import (
     BY_ATTRIBUTE,
     CHECKED,
@@ -16,6 +16,7 @@ from api.dashboard.drafts.form_fields import (
     NEW_ROWS,
     UNIT_KEY,
 )
+from api.dashboard.drafts.form_rows import MOST_ROWS, row_counts
 from api.dashboard.drafts.step_lines import lines_of_steps, steps_of_lines
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions
@@ -27,7 +28,6 @@ Form = dict[str, str]
 RULES: Final = "targeting_rules"
 # Lists with the mark of one of their items, which radio buttons of these names choose.
 MARKS: Final = {"variants": ("control", "is_control"), "goals": ("primary", "is_primary")}
-_MOST_ROWS: Final = 500
 # Sent even where they are empty, so that the API says that they are required.
 _REQUIRED: Final = frozenset({"name", "variants[].name", "variants[].weight", "goals[].name"})
 # Stay as they are where they are empty: they have no default of their own, or are no field to fill in.
@@ -67,22 +67,24 @@ def form_of(experiment: Mapping[str, Any]) -> Form:
 
 
 def form_sent(fields: Mapping[str, str]) -> Form:
-    """Return the form that a browser sent; unknown fields are left out."""
-    form = {path: value for path, value in fields.items() if pattern_of(path) in FIELDS}
-    form = {path: value.replace("\r\n", "\n") for path, value in form.items() if _rows_fit(path)}
+    """Return the form that a browser sent; unknown fields are left out. RowsError."""
+    form = {path: value.replace("\r\n", "\n") for path, value in fields.items() if pattern_of(path) in FIELDS}
+    counts = row_counts(form)
     for rows, (radio, mark) in MARKS.items():
-        if fields.get(radio, "").isdecimal():
-            form[f"{rows}[{int(fields[radio])}].{mark}"] = CHECKED
+        marked = f"{rows}[{fields.get(radio, '')}].{mark}"
+        if marked in _paths(counts, f"{rows}[].{mark}"):
+            form[marked] = CHECKED
     return complete(form)
 
 
 def complete(form: Mapping[str, str]) -> Form:
     """Add the fields that were not sent, such as those of unchecked boxes, as empty ones."""
     whole: Form = {}
+    counts = row_counts(form)
     for pattern in FIELDS:
         # Rules as JSON have no rows.
         if pattern != RULES and not (RULES in form and pattern.startswith(RULES)):
-            whole |= dict.fromkeys(_paths(form, pattern), "")
+            whole |= dict.fromkeys(_paths(counts, pattern), "")
     return {**whole, **form}
 
 
@@ -122,11 +124,12 @@ def changes_of(form: Mapping[str, str], before: Mapping[str, Any]) -> dict[str, 
 
 
 def with_row(form: Mapping[str, str], rows: str) -> Form:
-    """Add a row to a list, such as `goals`."""
-    new = NEW_ROWS.get(pattern_of(rows))
-    index = row_count(form, rows)
-    if new is None or index >= _MOST_ROWS:
+    """Add a row to a list of the form, such as `goals`, unless it has as many as the API takes."""
+    pattern, counts = pattern_of(rows), row_counts(form)
+    index = counts.get(rows, 0)
+    if rows not in _paths(counts, pattern) or index >= MOST_ROWS.get(pattern, 0):
         return dict(form)
+    new = NEW_ROWS[pattern]
     mark = MARKS.get(rows)
     marked = {f"{rows}[0].{mark[1]}": CHECKED} if mark and index == 0 else {}
     return complete({**form, **{f"{rows}[{index}].{name}": value for name, value in new.items()}, **marked})
@@ -152,7 +155,7 @@ def _rules(form: Mapping[str, str]) -> object:
     if RULES in form:
         return FIELDS[RULES](form[RULES])
     children = []
-    for index in range(row_count(form, CONDITION)):
+    for index in range(row_counts(form).get(CONDITION, 0)):
         row = {name: form[f"{CONDITION}[{index}].{name}"] for name in ("field", "operator", "key")}
         values = FIELDS[f"{CONDITION}[].values"](form[f"{CONDITION}[{index}].values"])
         key = {"key": row["key"]} if row["key"] else {}
@@ -176,19 +179,14 @@ def _rules_form(rules: Mapping[str, Any]) -> Form:
     return form
 
 
-def _paths(form: Mapping[str, str], pattern: str) -> list[str]:
-    """List the paths of a pattern, one for each row that the form has."""
+def _paths(counts: Mapping[str, int], pattern: str) -> list[str]:
+    """List the paths of a pattern, one for each row that a form has."""
     paths = [""]
     *lists, last = pattern.split("[]")
     for name in lists:
         starts = [path + name for path in paths]
-        paths = [f"{rows}[{index}]" for rows in starts for index in range(row_count(form, rows))]
+        paths = [f"{rows}[{index}]" for rows in starts for index in range(counts.get(rows, 0))]
     return [path + last for path in paths]
-
-
-def _rows_fit(path: str) -> bool:
-    """Return whether the rows of a path are few: a form with goals[9999] would have as many."""
-    return all(int(part.partition("]")[0]) < _MOST_ROWS for part in path.split("[")[1:])
 
 
 def _shown(value: object) -> str:

@@ -17,14 +17,17 @@ from api.dashboard.drafts.draft_form import (
     with_row,
 )
 from api.dashboard.drafts.draft_sample import PLAN_FIELDS, question_of
-from api.dashboard.drafts.field_paths import pattern_of, row_count, without_row
+from api.dashboard.drafts.field_paths import pattern_of
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
 from api.dashboard.drafts.form_fields import CHECKED, CHOICES, CONDITION, MEASURE_KEYS
+from api.dashboard.drafts.form_rows import RowsError, row_counts, without_row
 from api.dashboard.experiments import address_of
-from api.dashboard.forms import read_form, submission_key
+from api.dashboard.form_permissions import WRITE_EXPERIMENTS, require
+from api.dashboard.forms import SentForm, read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
-from api.dashboard.page_errors import NotSignedInError
+from api.dashboard.page_errors import NotSignedInError, PageError
+from api.dashboard.page_threads import on_page_thread
 from api.dashboard.sessions import SignedIn
 from api.in_process import OperationAnswer
 
@@ -34,6 +37,7 @@ _MOST_METRICS: Final = 100
 @signed_in
 async def show_new_draft(request: Request, session: SignedIn) -> Response:
     """Show the form of a new draft."""
+    await require(request, session, WRITE_EXPERIMENTS)
     await read(request, session, _project(request))
     return await _answer(request, session, new_form())
 
@@ -41,25 +45,26 @@ async def show_new_draft(request: Request, session: SignedIn) -> Response:
 @signed_in
 async def show_draft(request: Request, session: SignedIn) -> Response:
     """Show the form of an experiment."""
+    await require(request, session, WRITE_EXPERIMENTS)
     experiment = (await read(request, session, address_of(request)))["data"]
-    return await _answer(request, session, form_of(experiment), experiment=experiment)
+    form = await on_page_thread(request, form_of, experiment)
+    return await _answer(request, session, form, experiment=experiment)
 
 
 @signed_in
 async def send_new_draft(request: Request, session: SignedIn) -> Response:
     """Create a draft, or answer another button of the form."""
-    sent = await read_form(request, session)
-    fields = {name: str(value) for name, value in sent.items()}
-    form = form_sent(fields)
-    if fields.get("action", "save") != "save":
-        return await _change_form(request, session, form, fields["action"])
+    sent = await read_form(request, session, WRITE_EXPERIMENTS)
+    form, action = await _read(request, sent)
+    if action != "save":
+        return await _change_form(request, session, form, action)
     answer = await ask(
         request,
         session,
         f"{_project(request)}/experiments",
         method="POST",
-        body=body_of(form),
-        idempotency_key=submission_key(sent),
+        body=await on_page_thread(request, body_of, form),
+        idempotency_key=sent.submission_key,
     )
     if answer.status == 201:
         return redirect(f"{_project(request)}/experiments/{content_of(answer)['data']['id']}")
@@ -69,17 +74,25 @@ async def send_new_draft(request: Request, session: SignedIn) -> Response:
 @signed_in
 async def send_draft(request: Request, session: SignedIn) -> Response:
     """Change an experiment, or answer another button of the form."""
-    sent = await read_form(request, session)
-    fields = {name: str(value) for name, value in sent.items()}
-    form = form_sent(fields)
+    form, action = await _read(request, await read_form(request, session, WRITE_EXPERIMENTS))
     experiment = (await read(request, session, address_of(request)))["data"]
-    if fields.get("action", "save") != "save":
-        return await _change_form(request, session, form, fields["action"], experiment=experiment)
-    changes = changes_of(form, experiment)
+    if action != "save":
+        return await _change_form(request, session, form, action, experiment=experiment)
+    changes = await on_page_thread(request, changes_of, form, experiment)
     answer = await ask(request, session, address_of(request), method="PATCH", body=changes)
     if answer.status == 200:
         return redirect(address_of(request))
     return await _refused(request, session, form, answer, experiment=experiment)
+
+
+async def _read(request: Request, sent: SentForm) -> tuple[Form, str]:
+    """Return the form that was sent, and its button; PageError 422 for rows that no page has."""
+    fields = {name: str(value) for name, value in sent.items()}
+    try:
+        form = await on_page_thread(request, form_sent, fields)
+    except RowsError as error:
+        raise PageError(422, str(error)) from error
+    return form, fields.get("action", "save")
 
 
 async def _change_form(
@@ -93,23 +106,26 @@ async def _change_form(
     """Add or remove a row, or plan the sample; nothing is saved."""
     name, _, about = action.partition(":")
     if name == "add":
-        form = with_row(form, about)
+        form = await on_page_thread(request, with_row, form, about)
     elif name == "remove":
-        form = _with_marks(without_row(form, about))
+        form = await on_page_thread(request, _without_row, form, about)
     elif name == "take" and about.isdecimal():
         form = {**form, "statistics.planned_sample": about}
     elif name == "plan":
-        answer = await ask(request, session, "/tools/sample_size", method="POST", body=question_of(form))
+        question = await on_page_thread(request, question_of, form)
+        answer = await ask(request, session, "/tools/sample_size", method="POST", body=question)
         if answer.status != 200:
             return await _refused(request, session, form, answer, experiment=experiment, names=PLAN_FIELDS)
         return await _answer(request, session, form, experiment=experiment, plan=content_of(answer)["data"])
     return await _answer(request, session, form, experiment=experiment)
 
 
-def _with_marks(form: Form) -> Form:
-    """Mark the first item of a list whose marked one was removed."""
+def _without_row(form: Form, row: str) -> Form:
+    """Remove a row, and mark the first item of a list whose marked one it was."""
+    form = without_row(form, row)
+    counts = row_counts(form)
     for rows, mark in (("variants", "is_control"), ("goals", "is_primary")):
-        marks = [f"{rows}[{index}].{mark}" for index in range(row_count(form, rows))]
+        marks = [f"{rows}[{index}].{mark}" for index in range(counts.get(rows, 0))]
         if marks and not any(form[one] for one in marks):
             form[marks[0]] = CHECKED
     return form
@@ -127,16 +143,19 @@ async def _refused(  # noqa: PLR0913 - what a page shows
     """Show the form as it was sent, with the problems beside the fields."""
     if answer.status == 401:
         raise NotSignedInError
-    error = (answer.content or {}).get("error", {})
-    details = [
-        {**one, "field": (names or {}).get(one["field"], one["field"])} for one in error.get("details", ())
-    ]
-    problems = problems_by_field(details, form)
-    if not details:
-        problems[ABOVE] = [str(error.get("message", "The request failed."))]
+    problems = await on_page_thread(request, _problems_of, answer, form, names or {})
     return await _answer(
         request, session, form, experiment=experiment, problems=problems, status=answer.status
     )
+
+
+def _problems_of(answer: OperationAnswer, form: Form, names: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return what is wrong by field; `names` are fields of the form by those of the answer."""
+    error = (answer.content or {}).get("error", {})
+    details = [{**one, "field": names.get(one["field"], one["field"])} for one in error.get("details", ())]
+    if not details:
+        return {ABOVE: [str(error.get("message", "The request failed."))]}
+    return problems_by_field(details, form)
 
 
 async def _answer(  # noqa: PLR0913 - what a page shows
@@ -150,7 +169,8 @@ async def _answer(  # noqa: PLR0913 - what a page shows
     status: int = 200,
 ) -> Response:
     targeting = (await read(request, session, "/capabilities/targeting_fields"))["data"]
-    return render(
+    counts = await on_page_thread(request, row_counts, form)
+    return await render(
         request,
         "draft.html",
         session=session,
@@ -166,7 +186,7 @@ async def _answer(  # noqa: PLR0913 - what a page shows
         metrics=await _metrics(request, session),
         measure_keys=MEASURE_KEYS,
         choices_of=lambda path: CHOICES[pattern_of(path)],
-        rows_of=lambda rows: [f"{rows}[{index}]" for index in range(row_count(form, rows))],
+        rows_of=lambda rows: [f"{rows}[{index}]" for index in range(counts.get(rows, 0))],
         condition_rows=CONDITION,
     )
 

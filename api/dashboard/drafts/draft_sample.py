@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from api.dashboard.drafts.field_paths import row_count
 from api.dashboard.drafts.form_fields import FIELDS
+from api.dashboard.drafts.form_rows import row_counts
 
 # Fields of the question by those of the form; the problems of the answer stand beside them.
 PLAN_FIELDS: Final[Mapping[str, str]] = {
@@ -28,7 +28,9 @@ def question_of(form: Mapping[str, str]) -> dict[str, Any]:
         for name, path in PLAN_FIELDS.items()
         if path != "variants" and form.get(path)
     }
-    primary = next((row for row in _goals(form) if form[f"{row}.is_primary"]), None)
+    counts = row_counts(form)
+    goals = (f"goals[{index}]" for index in range(counts.get("goals", 0)))
+    primary = next((row for row in goals if form[f"{row}.is_primary"]), None)
     own = form[f"{primary}.config.minimum_effect_percent"] if primary else ""
     if own:
         asked["effect"] = FIELDS["statistics.minimum_effect_percent"](own)
@@ -39,8 +41,4 @@ def question_of(form: Mapping[str, str]) -> dict[str, Any]:
     ):
         asked["effect"] = -asked["effect"]
     asked["method"] = "fixed" if asked.get("method", "none") == "none" else asked["method"]
-    return {**asked, "variants": row_count(form, "variants")}
-
-
-def _goals(form: Mapping[str, str]) -> list[str]:
-    return [f"goals[{index}]" for index in range(row_count(form, "goals"))]
+    return {**asked, "variants": counts.get("variants", 0)}

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-_STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
-_INDEX: Final = re.compile(r"\[[0-9]+\]")
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]{1,3})\]")
+# The number of a row; of more digits, a path is none of the form.
+INDEX: Final = re.compile(r"\[(0|[1-9][0-9]{0,2})\]")
 
 
 def pattern_of(path: str) -> str:
     """Return a path without its indices: `goals[].config.window`."""
-    return _INDEX.sub("[]", path)
+    return INDEX.sub("[]", path)
 
 
 def put(record: dict[str, Any], path: str, value: object) -> None:
@@ -48,25 +49,3 @@ def flattened(value: object, path: str = "") -> dict[str, object]:
     else:
         return {path: value}
     return {name: one for inside, item in items for name, one in flattened(item, inside).items()}
-
-
-def row_count(form: Mapping[str, str], rows: str) -> int:
-    """Return how many rows of a list a form has."""
-    first = f"{rows}["
-    found = {name[len(first) :].partition("]")[0] for name in form if name.startswith(first)}
-    return max((int(index) + 1 for index in found), default=0)
-
-
-def without_row(form: Mapping[str, str], row: str) -> dict[str, str]:
-    """Remove a row, such as `goals[1]`; the rows after it move up."""
-    rows, _, index = row.removesuffix("]").rpartition("[")
-    if not index.isdecimal():
-        return dict(form)
-    kept = {}
-    for name, value in form.items():
-        number, bracket, rest = name.removeprefix(f"{rows}[").partition("]")
-        if not name.startswith(f"{rows}[") or not bracket or int(number) < int(index):
-            kept[name] = value
-        elif int(number) > int(index):
-            kept[f"{rows}[{int(number) - 1}]{rest}"] = value
-    return kept
