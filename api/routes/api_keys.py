@@ -41,6 +41,7 @@ def create_api_key(
 
 @router.post("/{id}/revoke", responses=documented("not_found"))
 def revoke_api_key(caller: KeyManager, key_id: KeyId, catalog: CatalogDep, now: Now) -> Single[RevokedApiKey]:
-    """Revoke a key, at once and permanently; revoking it again changes nothing."""
-    revoked = catalog.keys.revoke(caller.account.id, key_id, now=now, actor=caller.actor)
+    """Revoke a key of a member of at most your role, at once and permanently; again changes nothing."""
+    member_id = caller.key.member_id
+    revoked = catalog.keys.revoke(caller.account.id, key_id, now=now, actor=caller.actor, by=member_id)
     return Single(data=RevokedApiKey(api_key=ApiKey.of(revoked)))

@@ -14,7 +14,7 @@ from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError, InvalidRecordError, NotFoundError
 from pipeline.store.catalog.ids import new_id
-from pipeline.store.catalog.members import COMMAND_LINE
+from pipeline.store.catalog.members import COMMAND_LINE, lock_members, managed_member
 from pipeline.store.catalog.schema import api_keys, members, projects
 from pipeline.store.catalog.tokens import matches, new_token, token_id_of
 
@@ -125,15 +125,28 @@ class Keys:
         with self._database.read() as connection:
             return [_key_from(row) for row in connection.execute(query).mappings()]
 
-    def revoke(self, account_id: str, key_id: str, *, now: datetime, actor: str = COMMAND_LINE) -> ApiKey:
-        """Revoke a key, with immediate effect; a revoked one stays as it is. NotFoundError."""
+    def revoke(
+        self,
+        account_id: str,
+        key_id: str,
+        *,
+        now: datetime,
+        actor: str = COMMAND_LINE,
+        by: str | None = None,
+    ) -> ApiKey:
+        """Revoke a key, with immediate effect; a revoked one stays as it is.
+
+        `by` is the member that asks for it, and None for an operator. NotFoundError; RoleTooLowError for the
+        key of a member of a higher role.
+        """
         is_this = (api_keys.c.account_id == account_id) & (api_keys.c.id == key_id)
         with self._database.write() as connection:
-            query = select(api_keys).where(is_this).with_for_update()
-            row = connection.execute(query).mappings().one_or_none()
+            everyone = lock_members(connection, account_id)
+            row = connection.execute(select(api_keys).where(is_this)).mappings().one_or_none()
             if row is None:
                 raise NotFoundError("key", key_id)
             key = _key_from(row)
+            managed_member(everyone, key.member_id, by)
             if key.revoked_at is not None:
                 return key
             connection.execute(api_keys.update().where(is_this).values(revoked_at=now))

@@ -83,7 +83,7 @@ class Members:
         NotFoundError, RoleTooLowError, or InvalidRecordError naming every problem.
         """
         with self._database.write() as connection:
-            highest = _highest_role(_lock(connection, account_id), by)
+            highest = _highest_role(lock_members(connection, account_id), by)
             _require_at_most(highest, role)
             return add_member(connection, account_id, NewMember(email, name, role), actor)
 
@@ -121,8 +121,8 @@ class Members:
         NotFoundError; RoleTooLowError; InvalidRecordError; LastOwnerError where no owner would remain.
         """
         with self._database.write() as connection:
-            everyone = _lock(connection, account_id)
-            before = _managed(everyone, member_id, by)
+            everyone = lock_members(connection, account_id)
+            before = managed_member(everyone, member_id, by)
             after = replace(
                 before,
                 name=before.name if name is None else name.strip(),
@@ -148,8 +148,8 @@ class Members:
         NotFoundError; RoleTooLowError; LastOwnerError for the only accepted owner.
         """
         with self._database.write() as connection:
-            everyone = _lock(connection, account_id)
-            removed = _managed(everyone, member_id, by)
+            everyone = lock_members(connection, account_id)
+            removed = managed_member(everyone, member_id, by)
             _require_another_owner(everyone, removed)
             unassign_member(connection, account_id, member_id, actor)
             held = select(api_keys.c.id).where(api_keys.c.member_id == member_id)
@@ -191,6 +191,27 @@ def is_above(role: str, other: str) -> bool:
     return ROLES.index(cast("Role", role)) < ROLES.index(cast("Role", other))
 
 
+def lock_members(connection: Connection, account_id: str) -> list[Member]:
+    """Return the members of an account, which cannot change until the commit; NotFoundError."""
+    # Of two owners, only one can be removed at once.
+    account = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
+    if connection.scalar(account) is None:
+        raise NotFoundError("account", account_id)
+    of_account = select(members).where(members.c.account_id == account_id)
+    return [Member(**row) for row in connection.execute(of_account).mappings()]
+
+
+def managed_member(everyone: list[Member], member_id: str, by: str | None) -> Member:
+    """Return a member that `by`, None for an operator, may manage; NotFoundError, RoleTooLowError."""
+    highest = _highest_role(everyone, by)
+    member = next((one for one in everyone if one.id == member_id), None)
+    if member is None:
+        raise NotFoundError("member", member_id)
+    if is_above(member.role, highest):
+        raise RoleTooLowError(f"{member.name} is an {member.role}, a role above yours; ask an {member.role}")
+    return member
+
+
 def _require(connection: Connection, account_id: str, address: str, new: NewMember) -> None:
     same = select(members.c.id).where(members.c.account_id == account_id, members.c.email_address == address)
     problems = _field_problems(new.name, new.role)
@@ -214,35 +235,14 @@ def _require_valid(problems: list[Problem]) -> None:
         raise InvalidRecordError(problems)
 
 
-def _lock(connection: Connection, account_id: str) -> list[Member]:
-    """Return the members of an account, which cannot change until the commit; NotFoundError."""
-    # Of two owners, only one can be removed at once.
-    account = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
-    if connection.scalar(account) is None:
-        raise NotFoundError("account", account_id)
-    of_account = select(members).where(members.c.account_id == account_id)
-    return [Member(**row) for row in connection.execute(of_account).mappings()]
-
-
 def _highest_role(everyone: list[Member], by: str | None) -> Role:
     """Return the highest role that a member may give; of an operator, every role."""
     if by is None:
         return ROLES[0]
     manager = next((one for one in everyone if one.id == by), None)
     if manager is None or not manager.manages_keys:
-        raise RoleTooLowError("members are managed by owners and admins")
+        raise RoleTooLowError("members and their keys are managed by owners and admins")
     return manager.role
-
-
-def _managed(everyone: list[Member], member_id: str, by: str | None) -> Member:
-    """Return a member that another may manage."""
-    highest = _highest_role(everyone, by)
-    member = next((one for one in everyone if one.id == member_id), None)
-    if member is None:
-        raise NotFoundError("member", member_id)
-    if is_above(member.role, highest):
-        raise RoleTooLowError(f"this member is an {member.role}, a role above yours; ask an {member.role}")
-    return member
 
 
 def _require_at_most(highest: Role, role: str) -> None:
