@@ -1,5 +1,6 @@
 """Described sources that a project may import over the API: those of the service's own folder."""
 
+import logging
 from dataclasses import replace
 
 from engine.design.project import Project
@@ -10,35 +11,44 @@ from pipeline.sources.definition_files import FOLDER, DefinedSource, InvalidSour
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.catalog.runs.run_record import Run
 
+logger = logging.getLogger(__name__)
+
 
 def find_source(store: ImportStores, project: Project, name: str) -> DefinedSource:
     """Find the source of that name that a project may import.
 
     It names the project, or no project where the store has only one: a key of one customer reads no
-    source of another.
+    source of another. Every other name gets one answer, so that no customer learns what is described for
+    others; the log has the reason.
 
     Raises:
         InvalidSourceError: there is none, or its file describes no usable source.
     """
-    path = store.settings.data_dir / FOLDER / f"{name}.toml"
-    missing = f"there is no source {name!r} for this project in the folder {FOLDER} of the service"
-    if not path.is_file():
-        raise InvalidSourceError(missing)
     try:
-        defined = read_definition(path)
-    except InvalidSourceError:
-        # What is wrong with it may be another customer's.
+        defined = _read(store, name)
+        _require_granted(store, project, defined)
+    except InvalidSourceError as error:
+        logger.warning("project %s asked for the source %s: %s", project.id, name, error)
         raise InvalidSourceError(
-            f"{path.name} describes no usable source; `truelift source check` says why"
+            f"there is no source {name!r} that this project may import; the service's operator describes "
+            "sources, and its log says what is wrong with one"
         ) from None
+    return defined
+
+
+def _read(store: ImportStores, name: str) -> DefinedSource:
+    path = store.settings.data_dir / FOLDER / f"{name}.toml"
+    if not path.is_file():
+        raise InvalidSourceError("there is no such file")
+    return read_definition(path)
+
+
+def _require_granted(store: ImportStores, project: Project, defined: DefinedSource) -> None:
     owner = defined.source.project
     if owner is None and len(store.catalog.projects.all()) > 1:
-        raise InvalidSourceError(
-            f"{path.name} names no project; add project = '…', as the service has several"
-        )
-    if owner is not None and owner != project.id:
-        raise InvalidSourceError(missing)
-    return defined
+        raise InvalidSourceError("it names no project; add project = '…', as the service has several")
+    if owner not in {None, project.id}:
+        raise InvalidSourceError(f"it is of the project {owner}")
 
 
 def with_origin(store: ImportStores, project: Project, run: Run) -> Run:

@@ -14,6 +14,7 @@ from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.runs import run_repository
 from tests.api.customers import Customer
 from tests.api.described_sources import describe_source
+from tests.api.mcp.assistants import HEADERS
 from tests.api.request_bodies import error_of
 from tests.waiting import wait_until
 
@@ -195,7 +196,7 @@ def test_the_same_request_again_is_the_same_run(customer: Customer, project: str
 
 
 def test_a_described_source_is_imported_by_its_name(
-    customer: Customer, stranger: Customer, project: str, services: Services, tmp_path: Path
+    customer: Customer, project: str, services: Services, tmp_path: Path
 ) -> None:
     rows_of(30).write_parquet(tmp_path / "visits.parquet")
     describe_source(services, "visits", project.rpartition("/")[2], tmp_path / "visits.parquet")
@@ -203,13 +204,50 @@ def test_a_described_source_is_imported_by_its_name(
     run = customer.ended_run(project, answer.json()["data"])
     assert (run["status"], run["source"], run["result"]["rows"]["new"]) == ("done", "visits", 30)
     assert run["result"]["watermark"]["rows"] == 30
+
+
+def test_a_source_that_a_project_may_not_import_is_as_one_that_does_not_exist(
+    customer: Customer,
+    stranger: Customer,
+    project: str,
+    services: Services,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     theirs = stranger.a_project()
-    refused = stranger.post(f"{theirs}/imports", {"source": "visits"})
-    assert wrong_fields(refused) == {"source"}
-    assert "there is no source" in refused.json()["error"]["details"][0]["message"]
-    # A source that names no project is of nobody where the service has several.
-    describe_source(services, "common", None, tmp_path / "visits.parquet")
-    assert wrong_fields(stranger.post(f"{theirs}/imports", {"source": "common"})) == {"source"}
+    their_id = theirs.rpartition("/")[2]
+    describe_source(services, "granted", project.rpartition("/")[2])
+    # Without a project it is of nobody where the service has several.
+    describe_source(services, "common", None)
+    for name, text in (
+        ("broken", "kind ="),
+        ("unusable", f'project = "{their_id}"'),
+        ("of-others", f'project = "{project.rpartition("/")[2]}"'),
+    ):
+        (services.settings.data_dir / "sources" / f"{name}.toml").write_text(text)
+    names = ["missing", "granted", "common", "broken", "unusable", "of-others"]
+
+    def answer_to(name: str, answer: dict[str, Any]) -> str:
+        error = {**answer["error"], "request_id": "…"}
+        return json.dumps(error).replace(f"'{name}'", "'NAME'")
+
+    def over_rest(name: str) -> str:
+        return answer_to(name, stranger.post(f"{theirs}/imports", {"source": name}).json())
+
+    def over_mcp(name: str) -> str:
+        arguments = {"project_id": their_id, "source": name}
+        params = {"name": "start_import", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        sent = stranger.client.post(f"/mcp/{stranger.token}/v2/mcp", json=message, headers=HEADERS)
+        return answer_to(name, sent.json()["result"]["structuredContent"])
+
+    answers = {over(name) for over in (over_rest, over_mcp) for name in names}
+    assert len(answers) == 1, answers
+    assert "there is no source 'NAME' that this project may import" in answers.pop()
+    assert stranger.get(f"{theirs}/runs").json()["data"] == []
+    # The operator is told.
+    for name, reason in (("missing", "no such file"), ("common", "names no project"), ("broken", "no TOML")):
+        assert f"project {their_id} asked for the source {name}: " in caplog.text
+        assert reason in caplog.text
 
 
 @pytest.mark.parametrize(
