@@ -13,6 +13,7 @@ from engine.design.units import unit_attribute
 from pipeline.clock import utc_now
 from pipeline.erased_keys import remove_erasures
 from pipeline.ingest.ingest import Ingest
+from pipeline.lanes import Lanes
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.rollup.run import Rollup
@@ -46,6 +47,8 @@ class PipelineServices:
     runner: Runner
     # Held by the one erasure of a person at a time.
     erasing: Lock = field(default_factory=Lock)
+    # Messages to webhooks, by account.
+    lanes: Lanes = field(default_factory=Lanes)
     clock: Callable[[], datetime] = utc_now
 
 
@@ -113,6 +116,7 @@ def open_pipeline(
             runner=runner,
             clock=clock,
         )
+        stack.callback(services.lanes.close)
         runner.add_work("import", partial(import_run, services), partial(remove_import_files, settings))
         yield services
 

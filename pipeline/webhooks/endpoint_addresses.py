@@ -14,6 +14,8 @@ _ENDING_IN_IPV4: Final = (
     ip_network("64:ff9b:1::/48"),
     ip_network("::/96"),
 )
+# Of one site (RFC 3879), and IPv4-translated (RFC 2765): routers decide what these reach.
+_NEVER_PUBLIC: Final = (ip_network("fec0::/10"), ip_network("::ffff:0:0:0/96"))
 _LAST_32_BITS: Final = 2**32 - 1
 
 
@@ -50,7 +52,8 @@ def url_problems(url: str, networks: Sequence[Network]) -> Iterator[str]:
 
 
 def _is_public(address: Address) -> bool:
-    return all(one.is_global and not one.is_multicast for one in _meanings(address))
+    is_refused = is_of(address, _NEVER_PUBLIC)
+    return not is_refused and all(one.is_global and not one.is_multicast for one in _meanings(address))
 
 
 def _meanings(address: Address) -> Iterator[Address]:

@@ -2,11 +2,9 @@
 
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from time import monotonic
 from typing import Final
 
 from cryptography.fernet import InvalidToken
@@ -33,10 +31,10 @@ WAITS: Final = (
 TRIED_FOR: Final = timedelta(hours=24)
 # Results of a completed experiment still change while late events come.
 WATCHED_AFTER_END: Final = timedelta(days=7)
-_MOST_DUE: Final = 500
-_THREADS: Final = 16
-# No further message is begun after so long, so that the service stops in time.
-_PASS_SECONDS: Final = 5.0
+# Of one webhook, at once.
+_MOST_DUE: Final = 200
+# The next pass begins within five seconds, and finds what came meanwhile.
+_WAIT_SECONDS: Final = 2.0
 _GONE: Final = 410
 # What a message says of a decision.
 _ANNOUNCED: Final = (
@@ -48,19 +46,16 @@ logger = logging.getLogger(__name__)
 
 
 def deliver_messages(services: PipelineServices) -> None:
-    """Send the messages that are due, to several endpoints at once, and to each in their order.
+    """Send the messages that are due: to each webhook in their order, and to several of each account at once.
 
-    ExceptionGroup of the failures that are none of the endpoints'.
+    Those to slow endpoints are still being sent at the end, and hold up no other account. ExceptionGroup of
+    the failures that are none of the endpoints'.
     """
-    now = services.clock()
-    due = services.catalog.deliveries.due(now=now, most=_MOST_DUE)
-    if not due:
-        return
-    courier = _Courier(services)
-    with ThreadPoolExecutor(min(_THREADS, len(due))) as threads:
-        run_each(
-            {f"webhook {one.id}": threads.submit(courier.deliver_all, one, of).result for one, of in due}
-        )
+    lanes, courier = services.lanes, _Courier(services)
+    for account_id, webhook, due in services.catalog.deliveries.due(now=services.clock(), most=_MOST_DUE):
+        work = partial(courier.deliver_all, webhook, due)
+        lanes.begin(account_id, f"webhook {webhook.id}", work)
+    run_each(lanes.ended(within=_WAIT_SECONDS))
 
 
 def forget_old_deliveries(services: PipelineServices) -> None:
@@ -97,12 +92,12 @@ class _Courier:
         self._deliveries = services.catalog.deliveries
         self._cipher = open_cipher(services.settings)
         self._sender = Sender(services.settings.reachable_networks)
-        self._ends_at = monotonic() + _PASS_SECONDS
+        self._is_closing = services.lanes.is_closing
 
     def deliver_all(self, webhook: Webhook, deliveries: Sequence[Delivery]) -> None:
         """Send messages to one webhook until one fails."""
         for delivery in deliveries:
-            if monotonic() >= self._ends_at or not self._deliver(webhook, delivery):
+            if self._is_closing.is_set() or not self._deliver(webhook, delivery):
                 return
 
     def _deliver(self, webhook: Webhook, delivery: Delivery) -> bool:

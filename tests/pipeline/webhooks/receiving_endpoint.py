@@ -21,12 +21,13 @@ class Received:
 
 @dataclass
 class Endpoint:
-    """An endpoint that answers with `status`, and leads to `location` if there is one."""
+    """Answers with `status`, once `answers` is set, and leads to `location` if there is one."""
 
     url: str
     status: int = 204
     location: str | None = None
     received: list[Received] = field(default_factory=list)
+    answers: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
@@ -38,6 +39,7 @@ def an_endpoint(context: ssl.SSLContext | None = None) -> Iterator[Endpoint]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
             endpoint.received.append(Received(self.path, headers, body))
+            endpoint.answers.wait()
             self.send_response(endpoint.status)
             if endpoint.location:
                 self.send_header("Location", endpoint.location)
@@ -52,11 +54,13 @@ def an_endpoint(context: ssl.SSLContext | None = None) -> Iterator[Endpoint]:
         server.socket = context.wrap_socket(server.socket, server_side=True)
     scheme = "https" if context else "http"
     endpoint = Endpoint(f"{scheme}://127.0.0.1:{server.server_port}/hooks")
+    endpoint.answers.set()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield endpoint
     finally:
+        endpoint.answers.set()
         server.shutdown()
         server.server_close()
         thread.join()

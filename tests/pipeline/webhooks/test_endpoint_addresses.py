@@ -23,6 +23,8 @@ def test_public_addresses_are_permitted(address: str) -> None:
         # Those of an IPv4 network, in other clothes: mapped, NAT64, 6to4, Teredo, IPv4-compatible.
         *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe"),
         *("64:ff9b:1::7f00:1", "2002:7f00:1::", "2002:a9fe:a9fe::", "2001:0:53aa:64c::1", "::7f00:1"),
+        # Of one site, and what a translator makes an IPv4 address of.
+        *("fec0::1", "feff:ffff::1", "::ffff:0:10.1.2.3", "::ffff:0:8.8.8.8"),
     ],
 )
 def test_every_other_address_is_refused(address: str) -> None:
@@ -36,6 +38,7 @@ def test_a_network_of_the_settings_is_permitted(address: str) -> None:
     assert is_of(ip_address(address), TEN)
     assert not is_of(ip_address("8.8.8.8"), TEN)
     assert not is_permitted(ip_address("127.0.0.1"), TEN)
+    assert is_permitted(ip_address("fec0::1"), (ip_network("fec0::/10"),))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,8 @@ def test_a_network_of_the_settings_is_permitted(address: str) -> None:
         ("https://127.0.0.1/", "127.0.0.1 is not a public address"),
         ("https://[::1]/", "::1 is not a public address"),
         ("https://[::ffff:10.0.0.1]:8443/", "is not a public address"),
+        ("https://[fec0::1]/", "fec0::1 is not a public address"),
+        ("https://[::ffff:0:808:808]/", "is not a public address"),
     ],
 )
 def test_what_is_wrong_with_a_url_is_said_before_its_name_is_resolved(url: str, problem: str) -> None:

@@ -10,13 +10,16 @@ from cryptography.fernet import Fernet
 from engine.design import lifecycle
 from engine.design.project import Project
 from pipeline.clock import utc_now
+from pipeline.lanes import WIDTH
 from pipeline.store.catalog.webhooks import message_queue
+from pipeline.webhooks import webhook_messages
 from pipeline.webhooks.sending import Sender
 from pipeline.webhooks.webhook_messages import TRIED_FOR, WAITS, deliver_messages
 from pipeline.webhooks.webhook_requests import revise_webhook
 from tests.pipeline.restartable_service import RestartableService
 from tests.pipeline.webhooks.receiving_endpoint import Endpoint, an_endpoint
 from tests.pipeline.webhooks.told_webhooks import SECOND, change, deliver, deliveries, reread, told, types
+from tests.waiting import wait_until
 
 
 def test_a_message_waits_longer_after_each_failure_and_survives_restarts(
@@ -128,6 +131,45 @@ def test_an_endpoint_that_is_down_delays_no_other(
     deliver(service, after=timedelta(seconds=30))
     assert sum(one.attempts for one in deliveries(service, down)) == 2
     assert all("refused" in (one.error or "refused") for one in deliveries(service, down))
+
+
+def test_endpoints_that_do_not_answer_delay_no_other_account(
+    service: RestartableService, project: Project, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook_messages, "_WAIT_SECONDS", 0.1)
+    with an_endpoint() as slow:
+        slow.answers.clear()
+        slow_project = service.store.add_project()
+        waiting = [told(service, slow_project, slow.url)[0] for _ in range(WIDTH + 3)]
+        change(service, service.store.add_experiment(slow_project, status="draft"), lifecycle.start)
+        deliver(service)
+        wait_until(lambda: len(slow.received) == WIDTH)
+        # The pass is over, and the next one serves the others, with many messages of the slow ones before.
+        told(service, project, endpoint.url)
+        change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+        deliver(service)
+        wait_until(lambda: types(endpoint) == ["experiment.started"])
+        assert [one.attempts for webhook in waiting for one in deliveries(service, webhook)] == [0] * 7
+        slow.answers.set()
+        while len(slow.received) < len(waiting):
+            deliver(service)
+    wait_until(lambda: service.store.catalog.deliveries.pending_count() == 0)
+    assert len({one.headers["webhook-id"] for one in slow.received}) == len(slow.received) == len(waiting)
+
+
+def test_a_webhook_with_many_messages_leaves_room_for_others(
+    service: RestartableService, project: Project, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook_messages, "_MOST_DUE", 2)
+    busy = service.store.add_project()
+    told(service, busy, endpoint.url)
+    experiment = service.store.add_experiment(busy, status="draft")
+    change(service, experiment, lifecycle.start, *[lifecycle.pause, lifecycle.resume] * 3)
+    told(service, project, endpoint.url, events=["experiment.completed"])
+    other = service.store.add_experiment(project, status="draft")
+    change(service, other, lifecycle.start, lifecycle.complete)
+    deliver(service)
+    assert sorted(types(endpoint)) == ["experiment.completed", "experiment.paused", "experiment.started"]
 
 
 def test_too_many_waiting_messages_disable_the_webhook(

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.pagination import Page, fetch_page
-from pipeline.store.catalog.schema import webhook_deliveries, webhooks
+from pipeline.store.catalog.schema import projects, webhook_deliveries, webhooks
 from pipeline.store.catalog.webhooks.message_queue import disable, enqueue, webhook_from
 from pipeline.store.catalog.webhooks.webhook_records import TEST, Delivery, DisabledReason, Webhook
 
@@ -39,25 +39,30 @@ class Deliveries:
         with self._database.write() as connection:
             return enqueue(connection, webhook, TEST, data, at=now)
 
-    def due(self, *, now: datetime, most: int) -> list[tuple[Webhook, list[Delivery]]]:
-        """List at most so many deliveries that are due, with their webhooks, the longest due first."""
-        query = (
-            select(webhook_deliveries)
+    def due(self, *, now: datetime, most: int) -> list[tuple[str, Webhook, list[Delivery]]]:
+        """List at most so many due deliveries of each webhook, with its account; the longest due first."""
+        order = [webhook_deliveries.c[name] for name in ("next_attempt_at", "created_at", "id")]
+        place = func.row_number().over(partition_by=webhook_deliveries.c.webhook_id, order_by=order)
+        ranked = (
+            select(webhook_deliveries.c.id, place.label("place"))
             .where(webhook_deliveries.c.next_attempt_at <= now)
-            .order_by(
-                webhook_deliveries.c.next_attempt_at, webhook_deliveries.c.created_at, webhook_deliveries.c.id
-            )
-            .limit(most)
+            .subquery()
         )
+        first = select(ranked.c.id).where(ranked.c.place <= most)
+        query = select(webhook_deliveries).where(webhook_deliveries.c.id.in_(first)).order_by(*order)
         found: dict[str, list[Delivery]] = {}
         with self._database.read() as connection:
             for row in connection.execute(query).mappings():
                 found.setdefault(row["webhook_id"], []).append(Delivery(**row))
             if not found:
                 return []
-            named = select(webhooks).where(webhooks.c.id.in_(list(found)))
+            is_found = webhooks.c.id.in_(found)
+            is_found = webhooks.c.id.in_(found)
+            named = select(webhooks).where(is_found)
             by_id = {row["id"]: webhook_from(row) for row in connection.execute(named).mappings()}
-        return [(by_id[webhook_id], waiting) for webhook_id, waiting in found.items() if webhook_id in by_id]
+            owned = select(webhooks.c.id, projects.c.account_id).join(projects).where(is_found)
+            accounts = {row.id: row.account_id for row in connection.execute(owned)}
+        return [(accounts[one], by_id[one], waiting) for one, waiting in found.items() if one in by_id]
 
     def pending_count(self) -> int:
         """Count the deliveries that wait for an attempt."""

@@ -103,7 +103,7 @@ def test_an_attempt_that_ends_after_the_webhook_was_disabled_changes_nothing(
 ) -> None:
     catalog.announced_results.note(experiment, SHIP, now=NOW)
     now = utc_now()
-    ((_, (delivery,)),) = catalog.deliveries.due(now=now, most=10)
+    ((_, _, (delivery,)),) = catalog.deliveries.due(now=now, most=10)
     disabled = replace(webhook, disabled_reason="on_request")
     catalog.webhooks.change(webhook.project_id, webhook.id, lambda _: disabled, now=now, actor="test")
     catalog.deliveries.note_failure(
