@@ -89,7 +89,6 @@ class Supervisor:
         self._tasks = tasks
         self._stopping = asyncio.Event()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._links: dict[int, CollectorLink] = {}
         self._supervising: list[asyncio.Task[None]] = []
 
     @property
@@ -111,19 +110,12 @@ class Supervisor:
         self._stopping.set()
         for process in self._processes.values():
             process.terminate()
-        # One that hangs does not end by itself; one that ends requests answers between them.
-        watching = [
-            asyncio.create_task(_kill_if_hung(number, self._links[number], process, is_stopping=True))
-            for number, process in self._processes.items()
-        ]
         if self._supervising:
             _, late = await asyncio.wait(self._supervising, timeout=STOP_SECONDS)
             for process in self._processes.values():
                 process.kill()
             if late:
                 await asyncio.wait(late)
-        for task in watching:
-            task.cancel()
 
     async def _run_repeatedly(self, number: int, first: "asyncio.Future[None]") -> None:
         """Run one collector after another, the `first` of which is told when it is ready."""
@@ -152,7 +144,7 @@ class Supervisor:
         """Run a collector; return its exit status, and whether it was ready."""
         collector = CollectorLink(self._app, self._services, self._tasks)
         process = await self._started(number, collector)
-        self._processes[number], self._links[number] = process, collector
+        self._processes[number] = process
         if self._stopping.is_set():
             process.terminate()
         telling = asyncio.create_task(_tell_ready(collector, first))
@@ -161,7 +153,6 @@ class Supervisor:
         telling.cancel()
         watching.cancel()
         status = await asyncio.to_thread(_wait_for, process)
-        del self._links[number]
         del self._processes[number]
         return status, collector.ready.is_set()
 
@@ -193,11 +184,10 @@ async def _tell_ready(collector: CollectorLink, first: "asyncio.Future[None]") -
         first.set_result(None)
 
 
-async def _kill_if_hung(
-    number: int, collector: CollectorLink, process: "subprocess.Popen[bytes]", *, is_stopping: bool = False
-) -> None:
+async def _kill_if_hung(number: int, collector: CollectorLink, process: "subprocess.Popen[bytes]") -> None:
+    # One that ends its requests, while the service stops, answers between them, too.
     await collector.ready.wait()
-    await collector.heartbeat.wait_until_missed(is_stopping=is_stopping)
+    await collector.heartbeat.wait_until_missed()
     logger.error("collector %d hangs, and is killed", number)
     process.kill()
 

@@ -1,4 +1,4 @@
-"""Kills of collectors and of their owner lose no acknowledged event and double none."""
+"""Collectors that are killed or hang, and kills of their owner, lose nothing that was acknowledged."""
 
 import http.client
 import os
@@ -33,7 +33,7 @@ def send_until(is_over: threading.Event, port: int, name: str, sent: Sent) -> No
 
 
 def run_with_kills(data_dir: Path, log: Path, name: str, kills: int, rng: random.Random) -> Sent:
-    """Kill collectors while they answer, once they have acknowledged more, and their owner at last."""
+    """Kill or stop collectors while they answer, once they have acknowledged more; at last kill the owner."""
     sent, is_over = Sent(), threading.Event()
     with a_service(data_dir, log, collectors=COLLECTORS) as service:
         # A collector that is killed before all have started ends the service.
@@ -45,9 +45,10 @@ def run_with_kills(data_dir: Path, log: Path, name: str, kills: int, rng: random
         for sender in senders:
             sender.start()
         try:
-            for _ in range(kills):
+            for number in range(kills):
                 _wait_for_more(sent, rng.randint(1, 60))
-                kill_and_wait(service, rng.choice(collectors_of(service)))
+                how = signal.SIGKILL if number % 3 else signal.SIGSTOP
+                kill_and_wait(service, rng.choice(collectors_of(service)), with_signal=how)
             _wait_for_more(sent, rng.randint(1, 60))
         finally:
             os.kill(service.process.pid, signal.SIGKILL)
@@ -81,5 +82,5 @@ def assert_nothing_lost(folder: Path, runs: int, kills: int, *, seed: int) -> No
 
 @pytest.mark.slow
 @pytest.mark.long(seconds=72)
-def test_nothing_is_lost_or_doubled_by_kills_of_collectors(tmp_path: Path) -> None:
+def test_nothing_is_lost_or_doubled_by_collectors_that_are_killed_or_hang(tmp_path: Path) -> None:
     assert_nothing_lost(tmp_path, runs=3, kills=9, seed=3)

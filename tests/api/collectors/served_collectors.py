@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -56,12 +57,12 @@ def collectors_of(service: Service) -> list[psutil.Process]:
     return psutil.Process(service.process.pid).children()
 
 
-def kill_and_wait(service: Service, collector: psutil.Process) -> None:
-    """Kill a collector, and wait until as many as before run again."""
+def kill_and_wait(service: Service, collector: psutil.Process, *, with_signal: int = signal.SIGKILL) -> None:
+    """Kill a collector, or stop it for the owner to kill it, and wait until as many as before run again."""
     # One answers while another starts, and one that is killed at its start ends the service.
     with connections_to_each(service):
         pass
-    collector.kill()
+    collector.send_signal(with_signal)
     # Until the owner has waited for it, it is one of its processes.
     wait_until(lambda: collector.pid not in {running.pid for running in collectors_of(service)})
     wait_until(lambda: len(collectors_of(service)) == COLLECTORS)

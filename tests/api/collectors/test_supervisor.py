@@ -264,7 +264,7 @@ def test_a_service_that_stops_does_not_wait_for_a_collector_that_hangs(
 ) -> None:
     # Otherwise it would be killed in the end, and the test would be as long.
     monkeypatch.setattr(supervisor_module, "STOP_SECONDS", 10 * PATIENCE_SECONDS)
-    monkeypatch.setattr(heartbeat, "STOPPING_PING_SECONDS", 0.2)
+    monkeypatch.setattr(heartbeat, "PING_SECONDS", 0.2)
 
     async def run(supervisor: Supervisor) -> None:
         await supervisor.start()
