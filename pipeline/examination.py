@@ -47,6 +47,7 @@ def examine(settings: Settings, *, is_served: bool, now: datetime) -> Iterator[E
     yield from _examined("data folder", lambda: [_folder(settings.data_dir)])
     yield from _examined("permissions", lambda: [_privacy(settings)])
     yield from _examined("disk", lambda: [_disk(settings)])
+    yield from _examined("webhooks", lambda: _webhooks(settings))
     yield from _examined("catalog", lambda: _catalog(settings, now))
     yield from _examined("store", lambda: _store(settings, is_served=is_served))
 
@@ -129,6 +130,16 @@ def _disk(settings: Settings) -> Examined:
             "disk", "warning", f"{said}, which is soon too little", "free space, or enlarge the disk"
         )
     return Examined("disk", "ok", said)
+
+
+def _webhooks(settings: Settings) -> Iterator[Examined]:
+    if settings.held_webhooks_path.exists():
+        yield Examined(
+            "webhooks",
+            "warning",
+            "the store was restored, and sends no webhooks",
+            "once this is the store that is to tell your endpoints, run `truelift webhooks resume`",
+        )
 
 
 def _catalog(settings: Settings, now: datetime) -> Iterator[Examined]:

@@ -205,6 +205,11 @@ class Settings(BaseSettings):
         return self.data_dir / "refused-events"
 
     @property
+    def held_webhooks_path(self) -> Path:
+        """Mark of a restored store, which sends no webhooks while it has it."""
+        return self.data_dir / "webhooks-held"
+
+    @property
     def secrets_key_path(self) -> Path:
         """Path of the encryption key, used where `secrets_key` is unset."""
         return self.data_dir / "secrets.key"

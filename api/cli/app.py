@@ -21,7 +21,7 @@ from api.cli.analysis.visitors_needed import plan
 from api.cli.client.exported_visitors import export
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
-from api.cli.operation import backup, doctor, erase, file_rollup
+from api.cli.operation import backup, doctor, erase, file_rollup, webhook_hold
 
 app = typer.Typer(
     name="truelift",
@@ -74,6 +74,7 @@ app.add_typer(accounts.members)
 app.add_typer(accounts.keys)
 app.add_typer(accounts.account)
 app.add_typer(sources.source)
+app.add_typer(webhook_hold.webhooks)
 
 
 # Failures that are reported in one sentence, by module.

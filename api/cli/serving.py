@@ -12,6 +12,7 @@ import typer
 
 from api.cli.console import CommandError, err, out
 from api.cli.listening import bound_sockets, listen, reachable_url, shared_sockets
+from api.cli.operation.backup import WEBHOOKS_HELD
 from api.cli.options import DataDir
 from api.cli.stores import require_catalog, settings_for
 
@@ -48,6 +49,8 @@ def serve(
     settings = settings_for(data_dir, **({} if collectors is None else {"collectors": collectors}))
     if ignored := ignored_variables():
         err.print(f"Ignored, as they are no settings: {', '.join(ignored)}", soft_wrap=True, highlight=False)
+    if settings.held_webhooks_path.exists():
+        err.print(f"{WEBHOOKS_HELD} --data-dir {data_dir}", soft_wrap=True, highlight=False, markup=False)
     with locked_for_service(settings, host, port) as (lock, sockets):
         run_service(settings, lock, sockets, announce=_announce, accept_loss=accept_loss)
 

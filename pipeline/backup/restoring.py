@@ -23,14 +23,14 @@ from pipeline.store.catalog.backends import sqlite_path
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.copies.catalog_copy import copy_from_file, upgrade_file
 from pipeline.store.ownership.store_lock import locked_store
-from pipeline.store.private_files import make_private_folder, restrict
+from pipeline.store.private_files import make_private_file, make_private_folder, restrict
 
 # Files are copied here first; a restoration that was killed leaves it, and the next one begins anew.
 STAGED: Final = "restoring"
 
 
 def restore_backup(folder: Path, settings: Settings, *, erasures: Path | None = None) -> BackupManifest:
-    """Verify a backup, and make it the store of the settings.
+    """Verify a backup, and make it the store of the settings, which sends no webhooks until that is lifted.
 
     `erasures` is a data folder, or a newer backup, whose list of erased persons is taken over.
 
@@ -58,6 +58,8 @@ def restore_backup(folder: Path, settings: Settings, *, erasures: Path | None = 
         upgrade_file(staged / CATALOG)
         if erasures is not None:
             copy_erasures(erasures, staged)
+        # The store that was backed up may still be there, and tell the same endpoints.
+        make_private_file(staged / settings.held_webhooks_path.name)
         _place(staged, settings)
     return manifest
 

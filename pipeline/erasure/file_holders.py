@@ -182,6 +182,7 @@ FILES: Final = (
         for name, where, kind in (
             ("marks and locks", "*.mark *.lock", "nothing"),
             ("mark of a demo", "made-by-truelift-demo", "nothing"),
+            ("mark of a restored store", "webhooks-held", "nothing"),
             ("state of imports", "import-watermarks/*", "nothing"),
             ("descriptions of sources", "sources/*", "team"),
             ("keyed hashes of erased persons", "erasures/*", "encrypted"),

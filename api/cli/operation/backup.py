@@ -1,7 +1,7 @@
 """Commands `backup` and `restore`: a copy of a whole store, and a store from a copy."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,6 +11,8 @@ from api.cli.stores import opened_store, require_store, settings_for
 
 if TYPE_CHECKING:
     from api.cli.client.running_service import RunningService
+
+WEBHOOKS_HELD: Final = "A restored store sends no webhooks until you run: truelift webhooks resume"
 
 
 def backup(
@@ -48,7 +50,7 @@ def restore(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Verify a backup, and restore it into an empty data folder."""
+    """Verify a backup, and restore it into an empty data folder; its webhooks are held."""
     from pipeline.backup.restoring import restore_backup
 
     if erasures is not None and not erasures.is_dir():
@@ -60,7 +62,10 @@ def restore(
 
         with opened_store(data_dir) as store:
             summary["erased"] = erase_again(store, since=manifest.taken_at, actor="cli")
+    summary["webhooks_held"] = True
     _print(summary, as_json=as_json, sentence=f"Restored into {data_dir}")
+    if not as_json:
+        out.print(f"{WEBHOOKS_HELD} --data-dir {data_dir}", soft_wrap=True, highlight=False, markup=False)
     if erasures is not None and not as_json:
         out.print(f"Erased once more: {summary['erased']} persons.", highlight=False)
 
