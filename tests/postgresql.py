@@ -68,6 +68,14 @@ def new_database(socket_folder: str) -> str:
     return f"postgresql://{USER}@/{name}?host={socket_folder}"
 
 
+def import_sessions(team: psycopg.Connection[Any]) -> list[Any]:
+    """List the sessions of imports in a database, as its team sees them."""
+    return team.execute(
+        """SELECT state FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'truelift import'"""
+    ).fetchall()
+
+
 def _connected(socket_folder: str) -> psycopg.Connection[Any]:
     return psycopg.connect(host=socket_folder, user=USER, dbname="postgres", autocommit=True)
 

@@ -1,6 +1,7 @@
 """Import of tables of events into the store."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Final, Literal
 
 import polars as pl
@@ -43,12 +44,13 @@ def import_events(
     context = import_context(store, project)
     imported, usable = Imported(), 0
     with staged_rows(store) as staged:
-        for chunk in read_tables(tables):
-            read = read_event_rows(chunk, context)
-            staged.add(StagedChunk(chunk.table, read.events, chunk.done))
-            imported = imported.with_rejected(read.bad_rows)
-            usable += read.events.height
-            on_progress("reading", chunk.done)
+        with closing(read_tables(tables)) as chunks:
+            for chunk in chunks:
+                read = read_event_rows(chunk, context)
+                staged.add(StagedChunk(chunk.table, read.events, chunk.done))
+                imported = imported.with_rejected(read.bad_rows)
+                usable += read.events.height
+                on_progress("reading", chunk.done)
         require_few_bad_rows(imported, usable, max_bad_share)
         return imported.plus(store_events(staged, project.id, store=store, on_progress=on_progress))
 

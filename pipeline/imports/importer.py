@@ -1,6 +1,7 @@
 """Import of tables of visitors into the store."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,7 +39,7 @@ from pipeline.imports.visitor_rows import (
     events_of,
     read_visitors,
 )
-from pipeline.sources.tables import UnreadableSourceError, read_tables, require_columns
+from pipeline.sources.tables import Chunk, UnreadableSourceError, read_tables, require_columns
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.imports.stored_rows import (
     ImportedInto,
@@ -79,9 +80,15 @@ def import_visitors(
     now = utc_now()
     now_us = epoch_microseconds(now)
     with staged_rows(store) as staged:
-        summary = _stage(
-            source, staged, now_us=now_us, currency=project.revenue_currency, on_progress=on_progress
-        )
+        with closing(read_tables(source.tables)) as chunks:
+            summary = _stage(
+                chunks,
+                source,
+                staged,
+                now_us=now_us,
+                currency=project.revenue_currency,
+                on_progress=on_progress,
+            )
         experiment = find_experiment(store.catalog, project, source, summary.variants)
         if experiment is None:
             experiment = draft_for_files(store.catalog, project, source, summary.variants, now=now)
@@ -163,8 +170,14 @@ def _count_events(rows: pl.DataFrame, columns: VisitorColumns) -> int:
     return rows.height + int(rows.select(pl.sum_horizontal(converted)).item())
 
 
-def _stage(
-    source: VisitorTables, staged: StagedRows, *, now_us: int, currency: str, on_progress: OnProgress
+def _stage(  # noqa: PLR0913 - each is a fact of the import
+    chunks: Iterable[Chunk],
+    source: VisitorTables,
+    staged: StagedRows,
+    *,
+    now_us: int,
+    currency: str,
+    on_progress: OnProgress,
 ) -> _Summary:
     """Read every row to the disk, and find the variants and the first time."""
     columns = source.columns
@@ -174,7 +187,7 @@ def _stage(
     usable = 0
     contents: dict[str, list[Sums]] = {table.name: [] for table in source.tables}
     imported = Imported()
-    for chunk in read_tables(source.tables):
+    for chunk in chunks:
         require_columns(chunk, columns.named)
         read = read_visitors(chunk, columns, now_us=now_us, currency=currency)
         staged.add(StagedChunk(chunk.table, read.rows, chunk.done))

@@ -1,5 +1,6 @@
 """Check of a source: its first rows as they would be imported."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -57,14 +58,15 @@ def check_source(defined: DefinedSource, data_dir: Path, *, now: datetime) -> Ch
 
     Amounts without a currency are of US dollars, as the project is not known.
     """
-    source, tables = defined.source, defined.tables()
+    source, tables = defined.source, defined.tables(most_rows=ROWS_SHOWN)
     first = Chunk(pl.DataFrame())
     for table in tables:
-        for chunk in read_tables([table]):
-            require_columns(chunk, source.columns.named)
-            first = chunk if first.rows.is_empty() else first
-            if chunk.rows.height:
-                break
+        with closing(read_tables([table])) as chunks:
+            for chunk in chunks:
+                require_columns(chunk, source.columns.named)
+                first = chunk if first.rows.is_empty() else first
+                if chunk.rows.height:
+                    break
     first = Chunk(first.rows.head(ROWS_SHOWN), first.bad_rows[:ROWS_SHOWN], table=first.table)
     rows, bad = _understood(defined, first, now=now) if first.rows.height else ((), first.bad_rows)
     return CheckedSource(

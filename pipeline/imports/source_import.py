@@ -1,6 +1,7 @@
 """Import of a described source: its rows are read, judged as a whole, and stored."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -153,15 +154,16 @@ def _import_events(
     now = utc_now()
     seen = SeenExposures()
     with staged_rows(store) as staged:
-        read, newest_us = _stage(
-            read_tables(defined.tables(newest_at=before.newest_at)),
-            defined.source,
-            project,
-            staged,
-            seen,
-            now_us=epoch_microseconds(now),
-            on_progress=on_progress,
-        )
+        with closing(read_tables(defined.tables(newest_at=before.newest_at))) as chunks:
+            read, newest_us = _stage(
+                chunks,
+                defined.source,
+                project,
+                staged,
+                seen,
+                now_us=epoch_microseconds(now),
+                on_progress=on_progress,
+            )
         experiments = find_or_draft(store, project, defined.source, seen, now=now)
         for experiment, last in _last_visits(store, experiments.values()):
             # Whatever ends this import, the time since the rows of earlier ones is not counted by then.

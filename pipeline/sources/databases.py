@@ -1,6 +1,7 @@
 """Tables and queries of databases: DuckDB files and PostgreSQL."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,28 +24,32 @@ class DatabaseTable:
     # The number of rows is unknown before they are read.
     size: int = 0
 
-    def read(self) -> Iterator[Chunk]:
+    def read(self) -> Generator[Chunk, None, None]:
         """Read chunks of at most 50,000 rows of one snapshot.
 
         Raises:
-            UnreadableSourceError: the database cannot be read, or its file is overwritten meanwhile.
+            UnreadableSourceError: the database cannot be read, or its file is overwritten while it is open.
         """
         before = self._state()
         try:
-            yield from numbered_chunks(self._frames(), self.name)
+            # Whatever ends the import, its error may be kept for long, and with it whatever is still open.
+            with closing(self._frames()) as frames:
+                for chunk in numbered_chunks(frames, self.name):
+                    # All rows of a file are copied by then. DuckDB keeps its own writers out meanwhile, but
+                    # not a copy over the file.
+                    if not chunk.done and self._state() != before:
+                        raise changed(self.name)
+                    yield chunk
         except SourceDatabaseError as error:
             if self._state() != before:
                 raise changed(self.name) from error
             raise UnreadableSourceError(f"{self.name} cannot be read: {error}") from error
-        # DuckDB keeps its own writers out, but not a copy over the file.
-        if self._state() != before:
-            raise changed(self.name)
 
     def _state(self) -> FileState | None:
         """Return the state of the file; None for a server, which reads in one transaction."""
         return state_of(self.location) if isinstance(self.location, Path) else None
 
-    def _frames(self) -> Iterator[pl.DataFrame]:
+    def _frames(self) -> Generator[pl.DataFrame, None, None]:
         if isinstance(self.location, Path):
             return read_duckdb_file(self.location, self.query, rows=tables.CHUNK_ROWS)
         try:

@@ -36,14 +36,19 @@ class DefinedSource:
         locations = tuple(with_variables(one) for one in self.source.locations)
         return replace(self, source=self.source.model_copy(update={"location": locations}))
 
-    def tables(self, *, newest_at: datetime | None = None) -> list[Table]:
-        """Find its tables as they are now, after an import up to `newest_at`; UnreadableSourceError."""
+    def tables(self, *, newest_at: datetime | None = None, most_rows: int | None = None) -> list[Table]:
+        """Find its tables as they are now, after an import up to `newest_at`; UnreadableSourceError.
+
+        Of a database `most_rows` are enough, where given.
+        """
         try:
             query = self.source.query(self.folder, newest_at=newest_at)
         except (OSError, UnicodeDecodeError) as error:
             raise UnreadableSourceError(f"{self.source.sql_file} cannot be read: {error}") from error
         except ValueError as error:
             raise UnreadableSourceError(f"{self.name}: {error}") from error
+        if query is not None:
+            query = replace(query, most_rows=most_rows)
         return find_tables(self.source.locations, query=query, base=self.folder)
 
 

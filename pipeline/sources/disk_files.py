@@ -1,7 +1,7 @@
 """CSV and Parquet files on disk, read in chunks with the line of each row."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -46,7 +46,7 @@ class FileTable:
         """Size of the file in bytes."""
         return state_of(self.path).size
 
-    def read(self) -> Iterator[Chunk]:
+    def read(self) -> Generator[Chunk, None, None]:
         """Read chunks of at most 50,000 rows, fewer of wide tables.
 
         Raises:

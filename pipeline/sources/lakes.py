@@ -1,6 +1,6 @@
 """Delta and Iceberg tables, each read as of one version."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -22,7 +22,7 @@ class DeltaTable:
     options: Mapping[str, str]
     size: int = 0
 
-    def read(self) -> Iterator[Chunk]:
+    def read(self) -> Generator[Chunk, None, None]:
         """Read the rows of the newest version; UnreadableSourceError."""
         try:
             import deltalake  # noqa: PLC0415 - an extra
@@ -43,7 +43,7 @@ class IcebergTable:
     options: Mapping[str, str]
     size: int = 0
 
-    def read(self) -> Iterator[Chunk]:
+    def read(self) -> Generator[Chunk, None, None]:
         """Read the rows of the current snapshot; UnreadableSourceError."""
         try:
             from pyiceberg.exceptions import ValidationError  # noqa: PLC0415 - an extra

@@ -1,7 +1,7 @@
 """CSV and Parquet files on S3, and its settings, which are AWS's own environment variables."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -36,7 +36,7 @@ class ObjectTable:
         """Address of the file."""
         return f"{SCHEME}{self.key}"
 
-    def read(self) -> Iterator[Chunk]:
+    def read(self) -> Generator[Chunk, None, None]:
         """Read chunks of at most 50,000 rows; UnreadableSourceError, also where the file changes."""
         try:
             system = file_system()

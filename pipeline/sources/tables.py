@@ -1,6 +1,7 @@
 """Tables that imports read: chunks of rows with their lines, and errors of reading."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -48,20 +49,23 @@ class Table(Protocol):
     def size(self) -> int:
         """Number that `done` of the chunks counts up to; 0 where it is unknown."""
 
-    def read(self) -> Iterator[Chunk]:
+    def read(self) -> Generator[Chunk, None, None]:
         """Read one state of the table, and at least its columns; UnreadableSourceError."""
 
 
-def read_tables(tables: Sequence[Table]) -> Iterator[Chunk]:
+def read_tables(tables: Sequence[Table]) -> Generator[Chunk, None, None]:
     """Read several tables one after the other; `done` counts through all of them.
+
+    A caller that may end early closes them, so that no database is held up by a reader that nobody uses.
 
     Raises:
         UnreadableSourceError: one of them cannot be read, or changes while it is read.
     """
     before = 0
     for table in tables:
-        for chunk in table.read():
-            yield replace(chunk, done=before + chunk.done)
+        with closing(table.read()) as chunks:
+            for chunk in chunks:
+                yield replace(chunk, done=before + chunk.done)
         before += table.size
 
 

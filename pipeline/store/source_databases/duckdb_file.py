@@ -1,11 +1,14 @@
-"""DuckDB files of others, opened for reading only."""
+"""DuckDB files of others, opened for reading only, and closed before their rows are used."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryFile
+from typing import IO, Final
 
 import duckdb
 import polars as pl
+import pyarrow.ipc
 
 from pipeline.store.source_databases.queries import Query, SourceDatabaseError
 
@@ -21,28 +24,39 @@ _CONFIGURATION: Final[dict[str, str | bool | int | float | list[str]]] = {
 }
 
 
-def read_duckdb_file(path: Path, query: Query, *, rows: int) -> Iterator[pl.DataFrame]:
+def read_duckdb_file(path: Path, query: Query, *, rows: int) -> Generator[pl.DataFrame, None, None]:
     """Yield the rows of a query as frames of at most so many rows, as of one state of the file.
+
+    They are copied to a temporary file first, as nobody can write to a file of DuckDB while it is open.
 
     Raises:
         SourceDatabaseError: the file cannot be opened, or refuses the query.
     """
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=_CONFIGURATION)
-    except duckdb.Error as error:
-        raise SourceDatabaseError(_sentence(error)) from error
-    with connection:
-        try:
-            connection.execute("SET GLOBAL TimeZone = 'UTC'")
-            # The line break ends a comment at the end of the query.
-            statement = _qualified(connection, query).statement
-            reader = connection.sql(f"SELECT * FROM ({statement}\n)").to_arrow_reader(rows)
+        with TemporaryFile() as copy:
+            _copy_rows(path, query, copy, rows=rows)
+            copy.seek(0)
+            reader = pyarrow.ipc.open_stream(copy)
             yield pl.DataFrame(reader.schema.empty_table())
             for batch in reader:
                 yield pl.DataFrame(batch)
-        except (duckdb.Error, OSError, ValueError) as error:
-            # An error in the middle of the rows comes from Arrow's reader, as one of these.
-            raise SourceDatabaseError(_sentence(error)) from error
+    except (duckdb.Error, OSError, ValueError) as error:
+        # An error in the middle of the rows comes from Arrow's reader, as one of these.
+        raise SourceDatabaseError(_sentence(error)) from error
+
+
+def _copy_rows(path: Path, query: Query, copy: IO[bytes], *, rows: int) -> None:
+    with duckdb.connect(str(path), read_only=True, config=_CONFIGURATION) as connection:
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # The line break ends a comment at the end of the query.
+        found = connection.sql(f"SELECT * FROM ({_qualified(connection, query).statement}\n)")
+        if query.most_rows is not None:
+            found = found.limit(query.most_rows)
+        reader = found.to_arrow_reader(rows)
+        options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
+        with pyarrow.ipc.new_stream(copy, reader.schema, options=options) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
 
 
 def _qualified(connection: duckdb.DuckDBPyConnection, query: Query) -> Query:
@@ -56,7 +70,7 @@ def _qualified(connection: duckdb.DuckDBPyConnection, query: Query) -> Query:
         AND lower(schema_name) = lower($1)""",
         [schema],
     ).fetchall()
-    return Query(table=f"{schema}.{schema}.{table}") if same else query
+    return replace(query, table=f"{schema}.{schema}.{table}") if same else query
 
 
 def _sentence(error: Exception) -> str:

@@ -1,6 +1,6 @@
 """PostgreSQL of others: a query's rows by a cursor of the server, in one snapshot."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, Final
 
 import polars as pl
@@ -18,7 +18,10 @@ _SESSION: Final = (
     # Rows come in the same order each time.
     "SET synchronize_seqscans = off",
     "SET max_parallel_workers_per_gather = 0",
+    "SET application_name = 'truelift import'",
 )
+# The server ends a session that asks for no further rows for so long, so that it holds up nobody else.
+_IDLE_LIMIT: Final = "60s"
 _WHOLE: Final = ("int2", "int4", "int8", "oid")
 _TIMES: Final = {
     "timestamp": ("%Y-%m-%d %H:%M:%S%.f", None),
@@ -26,7 +29,7 @@ _TIMES: Final = {
 }
 
 
-def read_postgresql(url: str, query: Query, *, rows: int) -> Iterator[pl.DataFrame]:
+def read_postgresql(url: str, query: Query, *, rows: int) -> Generator[pl.DataFrame, None, None]:
     """Yield the rows of a query as frames of at most so many rows, of one snapshot of the database.
 
     Whole numbers, doubles, booleans, dates and times have their types, every other value is text.
@@ -52,8 +55,12 @@ def _connected(url: str) -> psycopg.Connection[Any]:
     # The URL's own limit stands before this one.
     parameters = {"connect_timeout": _CONNECT_SECONDS, **psycopg.conninfo.conninfo_to_dict(url)}
     connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **parameters), autocommit=True)
-    for statement in _SESSION:
-        connection.execute(statement.encode())
+    try:
+        for statement in (*_SESSION, f"SET idle_in_transaction_session_timeout = '{_IDLE_LIMIT}'"):
+            connection.execute(statement.encode())
+    except psycopg.Error:
+        connection.close()
+        raise
     connection.autocommit = False
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     connection.read_only = True

@@ -1,6 +1,6 @@
 """Queries of the databases that imports read: a table, or the text of a SELECT."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,10 +15,14 @@ class SourceDatabaseError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """The rows wanted: those of a `table` such as `shop.orders`, or of the SELECT `sql`."""
+    """The rows wanted: those of a `table` such as `shop.orders`, or of the SELECT `sql`.
+
+    `most_rows` are enough of them, where not all are to be copied.
+    """
 
     table: str | None = None
     sql: str | None = None
+    most_rows: int | None = None
 
     @property
     def statement(self) -> str:
@@ -36,4 +40,4 @@ class Query:
     def since(self, time: datetime | None) -> "Query":
         """Put a time in its place; without one, a time before every row."""
         literal = f"TIMESTAMPTZ '{(time or _EVER).astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"
-        return Query(table=self.table, sql=self.sql and self.sql.replace(SINCE, literal))
+        return replace(self, sql=self.sql and self.sql.replace(SINCE, literal))

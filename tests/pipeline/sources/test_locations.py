@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.sources.locations import find_tables, is_url
 from pipeline.sources.tables import LINE, UnreadableSourceError, read_tables
+from pipeline.store.source_databases import duckdb_file
 from pipeline.store.source_databases.queries import Query
 
 ORDERS = Query(table="orders")
@@ -85,22 +86,40 @@ def test_a_schema_with_the_name_of_its_file_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["replaced", "overwritten", "truncated"])
-def test_a_duckdb_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, how: str) -> None:
+def test_a_duckdb_file_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, other = tmp_path / "shop.duckdb", tmp_path / "other.duckdb"
     for file, rows in ((path, 300_000), (other, 310_000)):
         with duckdb.connect(str(file)) as connection:
             connection.execute("CREATE TABLE orders AS SELECT hash(range) AS id FROM range(?)", [rows])
-    chunks = read_tables(find_tables([str(path)], query=ORDERS))
-    read = [next(chunks), next(chunks)]
-    if how == "replaced":
-        other.replace(path)
-    else:
-        path.write_bytes(other.read_bytes() if how == "overwritten" else b"")
+
+    def change(_connection: object, query: Query) -> Query:
+        if how == "replaced":
+            other.replace(path)
+        else:
+            path.write_bytes(other.read_bytes() if how == "overwritten" else b"")
+        return query
+
+    # Called once the file is open, before the first of its rows is read.
+    monkeypatch.setattr(duckdb_file, "_qualified", change)
     with pytest.raises(
         UnreadableSourceError, match=r"^shop\.duckdb changed while it was read; import it again"
     ):
-        list(chunks)
-    assert [chunk.rows.height for chunk in read] == [0, 50_000]
+        next(read_tables(find_tables([str(path)], query=ORDERS)))
+
+
+def test_a_duckdb_file_can_be_written_to_while_its_rows_are_used(tmp_path: Path) -> None:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE orders AS SELECT range AS id FROM range(120_000)")
+    ids = []
+    for chunk in read_tables(find_tables([str(path)], query=ORDERS)):
+        ids += chunk.rows["id"].to_list()
+        # Refused where the file is open for reading.
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("UPDATE orders SET id = -1")
+    assert ids == list(range(120_000))
 
 
 def test_databases_on_two_ports_are_two_tables() -> None:

@@ -6,8 +6,11 @@ from datetime import UTC, date, datetime
 import psycopg
 import pytest
 
+from pipeline.store.source_databases import postgresql_query
 from pipeline.store.source_databases.postgresql_query import read_postgresql
 from pipeline.store.source_databases.queries import Query, SourceDatabaseError
+from tests.postgresql import import_sessions
+from tests.waiting import wait_until
 
 VALUES = """SELECT 7::int2 AS whole, 12.50::numeric(9, 2) AS amount, 1.5::float8 AS share, true AS paid,
   date '2026-01-03' AS day, timestamp '2026-01-03 10:00:00.25' AS local,
@@ -45,6 +48,19 @@ def test_rows_come_in_chunks_of_one_snapshot(new_database: Callable[[], str]) ->
     rest = list(frames)
     assert [frame.height for frame in (first, *rest)] == [10, 10, 5]
     assert [row for frame in (first, *rest) for row in frame["id"]] == list(range(1, 26))
+
+
+def test_the_server_ends_a_session_that_asks_for_no_further_rows(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql_query, "_IDLE_LIMIT", "10ms")
+    url = new_database()
+    frames = read_postgresql(url, Query(sql="SELECT generate_series(1, 25) AS id"), rows=10)
+    next(frames)
+    with psycopg.connect(url, autocommit=True) as other:
+        wait_until(lambda: not import_sessions(other))
+    with pytest.raises(SourceDatabaseError, match="idle-in-transaction timeout"):
+        next(frames)
 
 
 def test_a_query_without_rows_has_columns(new_database: Callable[[], str]) -> None:
