@@ -18,7 +18,7 @@ from pipeline.imports.source_import import ImportedSource
 from pipeline.imports.visitor_rows import VisitorColumns
 from pipeline.settings import Settings
 from pipeline.sources.definition import Source
-from pipeline.sources.definition_files import DefinedSource
+from pipeline.sources.definition_files import DefinedSource, FailedSource
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.private_files import OWNERS_FILE, make_private_folder, remove_files, write_for_owner
 from pipeline.store.source_databases.queries import Query
@@ -88,15 +88,13 @@ class ReportedExperiment:
 class CommandOutcome:
     """Outcome for the command: what was imported, and the experiments that it judges.
 
-    `failed_source` is the name of the source at which the import ended, None where none failed, and
-    `is_refused` says that none of its rows was stored.
+    `failed` are the sources that were not imported, or not whole; those after them were tried all the same.
     """
 
     files: Imported | None = None
     sources: tuple[ImportedSource, ...] = ()
     reported: tuple[ReportedExperiment, ...] = ()
-    failed_source: str | None = None
-    is_refused: bool = True
+    failed: tuple[FailedSource, ...] = ()
 
 
 def leave_import(settings: Settings, file: str, left: CommandImport) -> None:

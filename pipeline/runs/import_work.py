@@ -1,5 +1,6 @@
 """Work of import runs: uploaded files, described sources, and what commands leave."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -33,7 +34,13 @@ from pipeline.runs.command_imports import (
 )
 from pipeline.runs.described_sources import find_source
 from pipeline.runs.import_stores import RunStores
-from pipeline.runs.run_ends import NO_FAILURES, RunStoppedError
+from pipeline.runs.run_ends import (
+    NO_FAILURES,
+    RunStoppedError,
+    SourcesFailedError,
+    as_exception,
+    sentence_of,
+)
 from pipeline.runs.runner import ReportProgress
 from pipeline.runs.uploads import (
     projects_with_uploads,
@@ -44,7 +51,7 @@ from pipeline.runs.uploads import (
 )
 from pipeline.settings import Settings
 from pipeline.sources.definition import Source
-from pipeline.sources.definition_files import DefinedSource
+from pipeline.sources.definition_files import DefinedSource, FailedSource
 from pipeline.sources.disk_files import FileTable
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import Table, UnreadableSourceError
@@ -54,6 +61,7 @@ from pipeline.store.catalog.runs.run_record import Run, RunResult
 LEFT_FILES_KEPT_FOR: Final = timedelta(days=1)
 # Rejected rows that a run's result names; further ones are counted.
 ROWS_NAMED: Final = 100
+logger = logging.getLogger(__name__)
 OnProgress = Callable[[Stage, int], None]
 # Errors of an import that come before its first row is stored.
 REFUSALS: Final = (EngineError, ImportRefusedError, UnreadableSourceError)
@@ -223,30 +231,48 @@ def _import_left(store: RunStores, project: Project, file: str, report: ReportPr
         write(CommandOutcome(files=imported, reported=tuple(reported)))
         result = result_of(project, imported, experiments)
         return RunResult(events=imported.events, result=result)
-    done: list[ImportedSource] = []
-    sources = [one.defined for one in left.sources]
+    done, failed = _import_sources(store, project, [one.defined for one in left.sources], report)
+    imported_sources = tuple(one for _, one in done)
+    # Were the count to fail, the command would still be told of the sources.
+    write(CommandOutcome(sources=imported_sources, failed=tuple(failed)))
+    if done:
+        store.rollup.refresh(project.id)
+    reported = [
+        judged
+        for defined, one in done
+        for judged in judge(store, project, one.experiments, running=is_still_running(defined.source))
+    ]
+    write(CommandOutcome(sources=imported_sources, reported=tuple(reported), failed=tuple(failed)))
+    if failed:
+        raise SourcesFailedError("; ".join(one.sentence for one in failed))
+    results = [result_of(project, one.imported, one.experiments) for one in imported_sources]
+    named = [{"source": one.name, **result} for one, result in zip(imported_sources, results, strict=True)]
+    return RunResult(events=sum(one.imported.events for one in imported_sources), result={"sources": named})
+
+
+def _import_sources(
+    store: RunStores, project: Project, sources: Iterable[DefinedSource], report: ReportProgress
+) -> tuple[list[tuple[DefinedSource, ImportedSource]], list[FailedSource]]:
+    """Try each source, whatever becomes of those before it."""
+    done: list[tuple[DefinedSource, ImportedSource]] = []
+    failed: list[FailedSource] = []
     for defined in sources:
         try:
-            done.append(import_described(store, project, defined, _progress_of(defined.tables(), report)))
+            progress = _progress_of(defined.tables(), report)
+            done.append((defined, import_described(store, project, defined, progress)))
         except (RunStoppedError, *NO_FAILURES):
             # The service ends: neither is there time to count, nor a command that is answered.
             raise
         # A panic of a library in Rust is no Exception.
         except BaseException as error:
-            is_refused = isinstance(error, REFUSALS)
-            write(CommandOutcome(sources=tuple(done), failed_source=defined.name, is_refused=is_refused))
-            if done:
-                store.rollup.refresh(project.id)
-            raise
-    store.rollup.refresh(project.id)
-    judged = [
-        judge(store, project, one.experiments, running=is_still_running(defined.source))
-        for one, defined in zip(done, sources, strict=True)
-    ]
-    write(CommandOutcome(sources=tuple(done), reported=tuple(one for part in judged for one in part)))
-    results = [result_of(project, one.imported, one.experiments) for one in done]
-    named = [{"source": one.name, **result} for one, result in zip(done, results, strict=True)]
-    return RunResult(events=sum(one.imported.events for one in done), result={"sources": named})
+            logger.exception("the source %s of %s was not imported", defined.name, project.id)
+            failed.append(failure_of(defined, as_exception(error)))
+    return done, failed
+
+
+def failure_of(defined: DefinedSource, error: Exception) -> FailedSource:
+    """Describe the failure of a source in a sentence."""
+    return FailedSource(name=defined.name, error=sentence_of(error), is_refused=isinstance(error, REFUSALS))
 
 
 def _progress_of(tables: Sequence[Table], report: ReportProgress) -> OnProgress:

@@ -27,6 +27,10 @@ class WorkPanicError(Exception):
     """A library that gave up in the middle of a run, by what is no Exception of Python."""
 
 
+class SourcesFailedError(Exception):
+    """Sources of one run that were not imported; the message names each, and why."""
+
+
 STOPPED: Final = (RunStoppedError, SnapshotStoppedError)
 # A panic of a library in Rust is a BaseException; these are no failures of the work.
 NO_FAILURES: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)

@@ -52,6 +52,25 @@ class DefinedSource:
         return find_tables(self.source.locations, query=query, base=self.folder)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedSource:
+    """A source that was not imported: its name, and why; `is_refused` where none of its rows was stored."""
+
+    name: str
+    error: str
+    is_refused: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """What became of its rows, and why."""
+        if self.is_refused:
+            return f"nothing of the source {self.name} was imported: {self.error}"
+        return (
+            f"the import of the source {self.name} ended early, and the same command completes it: "
+            f"{self.error}"
+        )
+
+
 def read_definition(path: Path) -> DefinedSource:
     """Read a file that describes a source; InvalidSourceError."""
     try:
@@ -67,20 +86,27 @@ def read_definition(path: Path) -> DefinedSource:
         raise InvalidSourceError(f"{path.name}: {'; '.join(dict.fromkeys(problems))}") from None
 
 
-def read_definitions(paths: Sequence[Path], data_dir: Path) -> list[DefinedSource]:
-    """Read the files at `paths`, or those of the data folder without any; InvalidSourceError."""
+def read_definitions(paths: Sequence[Path], data_dir: Path) -> tuple[list[DefinedSource], list[FailedSource]]:
+    """Read the files at `paths`, or those of the data folder without any: the sources, and wrong files.
+
+    InvalidSourceError where there is no file at all, or two have one name.
+    """
     folder = data_dir / FOLDER
     found = list(paths) or sorted(folder.glob("*.toml"))
     if not found:
         raise InvalidSourceError(
             f"no source is described in {folder}; name a file to import, or describe one"
         )
-    definitions = [read_definition(path) for path in found]
-    names = [one.name for one in definitions]
-    if len(set(names)) < len(names):
+    if len({path.stem for path in found}) < len(found):
         raise InvalidSourceError("two of the sources have one name; rename a file")
+    definitions, failed = [], []
+    for path in found:
+        try:
+            definitions.append(read_definition(path))
+        except InvalidSourceError as error:
+            failed.append(FailedSource(name=path.stem, error=str(error)))
     # Exposures first, as they create the experiments; the results are the same in any order.
-    return sorted(definitions, key=lambda one: one.source.kind == "events")
+    return sorted(definitions, key=lambda one: one.source.kind == "events"), failed
 
 
 def event_sources_beside(defined: DefinedSource, project_id: str) -> list[str]:

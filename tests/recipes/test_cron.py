@@ -29,6 +29,34 @@ def crontab_line() -> str:
     return command
 
 
+@pytest.mark.parametrize(
+    ("sources", "imported", "counted", "status", "calls"),
+    [
+        (0, 0, 0, 0, ["rollup"]),
+        (1, 0, 3, 3, ["import", "rollup"]),
+        (1, 4, 0, 4, ["import", "rollup"]),
+        (1, 4, 3, 4, ["import", "rollup"]),
+        (1, 0, 1, 1, ["import", "rollup"]),
+    ],
+)
+def test_a_night_counts_without_sources_and_after_one_that_failed(  # noqa: PLR0917 - cases
+    tmp_path: Path, sources: int, imported: int, counted: int, status: int, calls: list[str]
+) -> None:
+    (tmp_path / "sources").mkdir()
+    for number in range(sources):
+        (tmp_path / "sources" / f"{number}.toml").touch()
+    program = f'echo "$1" >>{tmp_path}/calls\n[ "$1" = rollup ] && exit {counted}\nexit {imported}\n'
+    (tmp_path / "truelift").write_text(f"#!/bin/sh\n{program}")
+    (tmp_path / "truelift").chmod(0o755)
+    night = subprocess.run(
+        ["/bin/sh", ROOT / "recipes" / "cron" / "nightly.sh", tmp_path],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        check=False,
+    )
+    assert night.returncode == status
+    assert (tmp_path / "calls").read_text().split() == calls
+
+
 @pytest.mark.long(seconds=28)
 def test_a_night_ends_with_0_3_or_4_and_prints_what_has_to_be_read(tmp_path: Path) -> None:
     (tmp_path / ".venv").symlink_to(sys.prefix)

@@ -24,7 +24,10 @@ _MAY_BE_QUEUED: Final = 500
 def import_there(
     service: "RunningService", target: "Project", left: "CommandImport", description: str
 ) -> "tuple[CommandOutcome, CommandError | None]":
-    """Leave an import to the service, and wait for its end; return what was imported, and its failure."""
+    """Leave an import to the service, and wait for its end; return what was imported, and its failure.
+
+    Sources that failed are in the outcome.
+    """
     from pipeline.runs.command_imports import (
         leave_import,
         read_outcome,
@@ -47,9 +50,7 @@ def import_there(
     run = _wait(client, service.settings.data_dir, queued, description)
     outcome = read_outcome(service.settings, file)
     remove_outcome(service.settings, file)
-    if run["status"] == "done":
-        return outcome, None
-    return outcome, _failure(outcome, run["error"])
+    return outcome, None if run["status"] == "done" or outcome.failed else CommandError(run["error"])
 
 
 def absolute(location: str) -> str:
@@ -58,18 +59,6 @@ def absolute(location: str) -> str:
 
     found = with_variables(location)
     return found if is_url(found) else str(Path(found).absolute())
-
-
-def _failure(outcome: "CommandOutcome", reason: str) -> CommandError:
-    """Build the error of an import that failed, with the source at which it did."""
-    if outcome.failed_source is None:
-        return CommandError(reason)
-    if outcome.is_refused:
-        return CommandError(f"nothing of the source {outcome.failed_source} was imported: {reason}")
-    return CommandError(
-        f"the import of the source {outcome.failed_source} ended early, and the same command completes it: "
-        f"{reason}"
-    )
 
 
 def _wait(client: "ServiceClient", data_dir: Path, run: dict[str, Any], description: str) -> dict[str, Any]:

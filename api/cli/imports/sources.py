@@ -1,6 +1,8 @@
 """Command `source check`, and the import of described sources."""
 
+import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -8,19 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from api.cli.console import CommandError, out, print_json, progress
+from api.cli.console import CommandError, out, print_error, print_json, progress
 from api.cli.imports.import_report import print_bad_rows, print_report, rows_and_events, show_storing
 from api.cli.options import AsJson, DataDir
+from api.cli.runs import FAILED
 from api.cli.stores import opened_catalog, opened_store, target_project
 from pipeline.clock import utc_now
 
 if TYPE_CHECKING:
     from api.cli.client.running_service import RunningService
     from engine.design.project import Project
+    from pipeline.imports.source_check import CheckedSource
     from pipeline.imports.source_import import ImportedSource
-    from pipeline.runs.command_imports import CommandOutcome
-    from pipeline.services import PipelineServices
-    from pipeline.sources.definition_files import DefinedSource
+    from pipeline.runs.command_imports import ReportedExperiment
+    from pipeline.sources.definition_files import DefinedSource, FailedSource
     from pipeline.store.catalog.catalog import Catalog
 
     # What was imported, and into which project.
@@ -42,34 +45,52 @@ def check(
 ) -> None:
     """Check the files that describe sources, and print ten rows of each as they would be imported."""
     from pipeline.imports.source_check import check_source
-    from pipeline.sources.definition_files import read_definitions
+    from pipeline.runs.import_work import REFUSALS
+    from pipeline.sources.definition_files import FailedSource, read_definitions
 
-    checked = [check_source(one, data_dir, now=utc_now()) for one in read_definitions(files or (), data_dir)]
+    definitions, failed = read_definitions(files or (), data_dir)
+    checked = []
+    for one in definitions:
+        try:
+            checked.append(check_source(one, data_dir, now=utc_now()))
+        except REFUSALS as error:
+            failed.append(FailedSource(name=one.name, error=str(error)))
     if as_json:
-        print_json({"sources": [one.as_json() for one in checked]})
-        return
-    for one in checked:
-        fields = one.as_json()
-        out.print(f"{one.name}: {one.kind} of {', '.join(one.tables)}", highlight=False)
-        for row in one.rows:
-            out.print("  " + ", ".join(f"{name} {value}" for name, value in row.items()), highlight=False)
-        for bad in one.bad_rows:
-            out.print(f"  line {bad.line} is unusable: {bad.reason}", highlight=False)
-        if one.warning:
-            out.print(f"  {one.warning}", highlight=False)
-        for project, mark in fields["watermarks"].items():
-            newest, at = mark["newest_at"], mark["imported_at"]
-            out.print(f"  {project}: {mark['rows']:,} rows up to {newest}, imported at {at}", highlight=False)
+        wrong = [{"source": one.name, "error": one.error} for one in failed]
+        print_json({"sources": [one.as_json() for one in checked], "failed": wrong})
+    else:
+        for found in checked:
+            _print_checked(found)
+    for problem in failed:
+        print_error(f"{problem.name}: {problem.error}")
+    if failed or any(one.warning for one in checked):
+        raise typer.Exit(FAILED)
+
+
+def _print_checked(checked: "CheckedSource") -> None:
+    out.print(f"{checked.name}: {checked.kind} of {', '.join(checked.tables)}", highlight=False)
+    for row in checked.rows:
+        out.print("  " + ", ".join(f"{name} {value}" for name, value in row.items()), highlight=False)
+    for bad in checked.bad_rows:
+        out.print(f"  line {bad.line} is unusable: {bad.reason}", highlight=False)
+    if checked.warning:
+        out.print(f"  {checked.warning}", highlight=False)
+    for project, mark in checked.as_json()["watermarks"].items():
+        newest, at = mark["newest_at"], mark["imported_at"]
+        out.print(f"  {project}: {mark['rows']:,} rows up to {newest}, imported at {at}", highlight=False)
 
 
 def import_sources(
     files: Sequence[Path], data_dir: Path, project_id: str | None, account_id: str | None, *, as_json: bool
 ) -> None:
-    """Import the sources that files describe, by default those of the data folder, and print the verdicts."""
+    """Import the sources that files describe, by default those of the data folder, and print the verdicts.
+
+    Each is tried, whatever becomes of those before it; exit status 4 where one was not imported.
+    """
     from api.cli.client.running_service import find_service
     from pipeline.sources.definition_files import read_definitions
 
-    definitions = read_definitions(files, data_dir)
+    definitions, failed = read_definitions(files, data_dir)
     service = find_service(data_dir)
 
     def target_of(defined: "DefinedSource", catalog: "Catalog") -> "Project":
@@ -77,72 +98,102 @@ def import_sources(
         return target_project(catalog, project, account_id=account_id, name_of_new=defined.name)
 
     if service is None:
-        _import_here(definitions, data_dir, target_of, as_json=as_json)
+        ended = _import_here(definitions, data_dir, target_of)
     else:
-        _import_there(service, definitions, target_of, as_json=as_json)
+        ended = _import_there(service, definitions, target_of)
+    failed += ended.failed
+    _print_numbers(ended.done, failed, as_json=as_json)
+    if not as_json:
+        for found in ended.reported:
+            url = None if service is None else service.url
+            print_report(found.report, found.experiment, data_dir, service_url=url)
+    for one in failed:
+        print_error(one.sentence)
+    if ended.error is not None:
+        raise ended.error
+    if failed:
+        names, number = ", ".join(one.name for one in failed), len(ended.done) + len(failed)
+        print_error(f"{len(failed)} of {number} sources failed: {names}; verdicts that need them wait")
+        raise typer.Exit(FAILED)
 
 
-def _import_here(
-    definitions: "Sequence[DefinedSource]", data_dir: Path, target_of: "TargetOf", *, as_json: bool
-) -> None:
-    """Import in this process, which owns the store meanwhile."""
-    from pipeline.runs.import_work import is_still_running, judge
+@dataclass(slots=True)
+class _Ended:
+    """What became of the sources of a command, and an error that ended all of it."""
 
-    with opened_store(data_dir) as store:
-        done: list[Done] = []
+    done: "list[Done]" = field(default_factory=list)
+    failed: "list[FailedSource]" = field(default_factory=list)
+    reported: "list[ReportedExperiment]" = field(default_factory=list)
+    error: CommandError | None = None
+
+
+def _targets(
+    definitions: "Sequence[DefinedSource]", catalog: "Catalog", target_of: "TargetOf", ended: _Ended
+) -> "list[tuple[Project, DefinedSource]]":
+    """Find the project of each source; a source of an unknown one failed."""
+    from pipeline.sources.definition_files import FailedSource
+    from pipeline.store.catalog.errors import CatalogError
+
+    found = []
+    for one in definitions:
         try:
-            for one in definitions:
-                done.append(_import_one(store, one, target_of))  # noqa: PERF401 - kept where a later one fails
-        except Exception:
-            if done:
-                _print_numbers(done, as_json=as_json)
-                _refresh(store, done)
-            raise
-        _print_numbers(done, as_json=as_json)
-        _refresh(store, done)
-        for defined, (target, imported) in zip(definitions, done, strict=True):
-            running = is_still_running(defined.source)
-            for found in judge(store, target, imported.experiments, running=running):
-                if not as_json:
-                    print_report(found.report, found.experiment, data_dir)
+            found.append((target_of(one, catalog), one))
+        except CatalogError as error:
+            ended.failed.append(FailedSource(name=one.name, error=str(error)))
+    return found
+
+
+def _import_here(definitions: "Sequence[DefinedSource]", data_dir: Path, target_of: "TargetOf") -> _Ended:
+    """Import in this process, which owns the store meanwhile."""
+    from pipeline.runs.import_work import failure_of, is_still_running, judge
+    from pipeline.runs.own_imports import import_own_source
+    from pipeline.runs.run_ends import UNEXPECTED
+
+    ended = _Ended()
+    with opened_store(data_dir) as store:
+        running: list[bool] = []
+        for target, defined in _targets(definitions, store.catalog, target_of, ended):
+            try:
+                with progress() as bar:
+                    size = sum(table.size for table in defined.tables())
+                    show = partial(show_storing, bar, bar.add_task(defined.name, total=size or None))
+                    ended.done.append((target, import_own_source(store, target, defined, show)))
+                running.append(is_still_running(defined.source))
+            except Exception as error:  # noqa: BLE001 - one source never hides the others
+                ended.failed.append(failure_of(defined, error))
+                if ended.failed[-1].error == UNEXPECTED:
+                    traceback.print_exception(error)
+        for project_id in dict.fromkeys(target.id for target, _ in ended.done):
+            store.rollup.refresh(project_id)
+        for (target, imported), goes_on in zip(ended.done, running, strict=True):
+            ended.reported += judge(store, target, imported.experiments, running=goes_on)
+    return ended
 
 
 def _import_there(
-    service: "RunningService",
-    definitions: "Sequence[DefinedSource]",
-    target_of: "TargetOf",
-    *,
-    as_json: bool,
-) -> None:
+    service: "RunningService", definitions: "Sequence[DefinedSource]", target_of: "TargetOf"
+) -> _Ended:
     """Leave the sources to the service: those of one project after another in one import."""
     from api.cli.imports.service_imports import import_there
     from pipeline.runs.command_imports import CommandImport, SourceToImport
 
-    data_dir = service.settings.data_dir
-    with opened_catalog(data_dir) as catalog:
-        targets = [(target_of(one, catalog), one) for one in definitions]
-    done: list[Done] = []
-    outcomes: list[CommandOutcome] = []
-    failure = None
+    ended = _Ended()
+    with opened_catalog(service.settings.data_dir) as catalog:
+        targets = _targets(definitions, catalog, target_of, ended)
     for _, part in groupby(targets, key=lambda pair: pair[0].id):
         pairs = list(part)
         target = pairs[0][0]
         left = CommandImport(project_id=target.id, sources=tuple(SourceToImport.of(one) for _, one in pairs))
-        outcome, failure = import_there(service, target, left, ", ".join(one.name for _, one in pairs))
-        done.extend((target, one) for one in outcome.sources)
-        outcomes.append(outcome)
-        if failure is not None:
+        outcome, ended.error = import_there(service, target, left, ", ".join(one.name for _, one in pairs))
+        ended.done.extend((target, one) for one in outcome.sources)
+        ended.failed += outcome.failed
+        ended.reported += outcome.reported
+        if ended.error is not None:
             break
-    if done or failure is None:
-        _print_numbers(done, as_json=as_json)
-    if failure is not None:
-        raise failure
-    for found in (one for outcome in outcomes for one in outcome.reported):
-        if not as_json:
-            print_report(found.report, found.experiment, data_dir, service_url=service.url)
+    return ended
 
 
-def _print_numbers(done: "Sequence[Done]", *, as_json: bool) -> None:
+def _print_numbers(done: "Sequence[Done]", failed: "Sequence[FailedSource]", *, as_json: bool) -> None:
     """Print the numbers of imported sources, and their rejected rows."""
     for target, imported in done:
         print_bad_rows(imported.imported, several=True)
@@ -151,27 +202,10 @@ def _print_numbers(done: "Sequence[Done]", *, as_json: bool) -> None:
             line = f"{imported.name}: {numbers} Project {target.name} ({target.id})."
             out.print(line, soft_wrap=True, highlight=False)
     if as_json:
-        print_json({"sources": [_summary(target, imported) for target, imported in done]})
-
-
-def _refresh(store: "PipelineServices", done: "Sequence[Done]") -> None:
-    """Bring the results of the projects up to date."""
-    for project in dict.fromkeys(target.id for target, _ in done):
-        store.rollup.refresh(project)
-
-
-def _import_one(store: "PipelineServices", defined: "DefinedSource", target_of: "TargetOf") -> "Done":
-    from pipeline.runs.import_work import REFUSALS
-    from pipeline.runs.own_imports import import_own_source
-
-    target = target_of(defined, store.catalog)
-    try:
-        with progress() as bar:
-            size = sum(table.size for table in defined.tables())
-            task = bar.add_task(defined.name, total=size or None)
-            return target, import_own_source(store, target, defined, partial(show_storing, bar, task))
-    except REFUSALS as error:
-        raise CommandError(f"nothing of the source {defined.name} was imported: {error}") from error
+        sources = [_summary(target, imported) for target, imported in done]
+        print_json(
+            {"sources": sources, "failed": [{"source": one.name, "error": one.error} for one in failed]}
+        )
 
 
 def _summary(target: "Project", imported: "ImportedSource") -> dict[str, Any]:

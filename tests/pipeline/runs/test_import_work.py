@@ -9,9 +9,15 @@ import pytest
 from engine.design.project import Project
 from pipeline.disk_space import DiskFullError
 from pipeline.imports.import_requests import FileOptions, SentFile, file_import, source_import
-from pipeline.runs.command_imports import CommandImport, SourceToImport, leave_import, read_outcome
+from pipeline.runs.command_imports import (
+    CommandImport,
+    CommandOutcome,
+    SourceToImport,
+    leave_import,
+    read_outcome,
+)
 from pipeline.runs.import_work import import_run
-from pipeline.runs.run_ends import RunStoppedError
+from pipeline.runs.run_ends import RunStoppedError, SourcesFailedError
 from pipeline.runs.uploads import Upload
 from pipeline.sources import tables
 from pipeline.sources.definition_files import read_definition
@@ -99,11 +105,11 @@ class PanicError(BaseException):
 
 
 @pytest.mark.parametrize("error", [DiskFullError("the disk is full"), PanicError(), RunStoppedError()])
-def test_a_source_that_fails_while_its_rows_are_stored_is_not_refused_and_a_stop_counts_nothing(
+def test_a_source_that_fails_while_its_rows_are_stored_does_not_stop_the_next_but_a_stop_does(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     definitions = []
-    for name in ("first", "second"):
+    for name in ("first", "second", "third"):
         (path := tmp_path / f"{name}.toml").write_text(SOURCE)
         definitions.append(read_definition(path))
     with a_working_store(tmp_path / "store") as store:
@@ -114,18 +120,29 @@ def test_a_source_that_fails_while_its_rows_are_stored_is_not_refused_and_a_stop
             project.id, {"command_file": "import_left"}, run_key=None, trigger="command_line", now=NOW
         )
         counted: list[str] = []
-        monkeypatch.setattr(store.rollup, "refresh", counted.append)
-        write_now = store.ingest.write_now
+        refresh, write_now, errors = store.rollup.refresh, store.ingest.write_now, [error]
 
-        def fail_in_the_second(project_id: str, batch: pl.DataFrame) -> None:
+        def count(project_id: str) -> None:
+            counted.append(project_id)
+            refresh(project_id)
+
+        def fail_once_in_the_second(project_id: str, batch: pl.DataFrame) -> None:
             write_now(project_id, batch)
-            if store.ingest.last_seq_of(project_id) > 2 * ROWS:
-                raise error
+            if errors and store.ingest.last_seq_of(project_id) > 2 * ROWS:
+                raise errors.pop()
 
-        monkeypatch.setattr(store.ingest, "write_now", fail_in_the_second)
-        with pytest.raises(type(error)):
+        monkeypatch.setattr(store.rollup, "refresh", count)
+        monkeypatch.setattr(store.ingest, "write_now", fail_once_in_the_second)
+        is_stop = isinstance(error, RunStoppedError)
+        with pytest.raises(RunStoppedError if is_stop else SourcesFailedError) as raised:
             import_run(store, run, lambda _progress: None)
         outcome = read_outcome(store.settings, "import_left")
-    is_stop = isinstance(error, RunStoppedError)
-    assert (outcome.failed_source, outcome.is_refused) == ((None, True) if is_stop else ("second", False))
-    assert counted == ([] if is_stop else [project.id])
+    if is_stop:
+        assert (outcome, counted) == (CommandOutcome(), [])
+        return
+    assert [one.name for one in outcome.sources] == ["first", "third"]
+    assert [one.experiment.name for one in outcome.reported] == ["first", "third"]
+    assert counted == [project.id]
+    (failed,) = outcome.failed
+    assert (failed.name, failed.is_refused) == ("second", False)
+    assert str(raised.value) == failed.sentence

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.sources.definition_files import FOLDER, InvalidSourceError, read_definition, read_definitions
+from pipeline.sources.definition_files import (
+    FOLDER,
+    FailedSource,
+    InvalidSourceError,
+    read_definition,
+    read_definitions,
+)
 from tests.pipeline.imports.described_sources import EXPOSURES, ORDERS, describe
 
 
@@ -21,10 +27,21 @@ def test_sources_of_the_data_folder_are_read_exposures_first(tmp_path: Path) -> 
     (tmp_path / FOLDER).mkdir()
     describe(tmp_path / FOLDER, "a_orders", ORDERS)
     describe(tmp_path / FOLDER, "exposures", EXPOSURES)
-    assert [one.name for one in read_definitions([], tmp_path)] == ["exposures", "a_orders"]
+    describe(tmp_path / FOLDER, "wrong", "kind =")
+    definitions, failed = read_definitions([], tmp_path)
+    assert [one.name for one in definitions] == ["exposures", "a_orders"]
+    assert [(one.name, "wrong.toml is no TOML" in one.error) for one in failed] == [("wrong", True)]
     twice = [tmp_path / FOLDER / "exposures.toml"] * 2
     with pytest.raises(InvalidSourceError, match="two of the sources have one name"):
         read_definitions(twice, tmp_path)
+
+
+def test_only_a_refused_source_is_said_to_be_left_out_as_a_whole() -> None:
+    refused = FailedSource(name="seen", error="no column")
+    assert refused.sentence == "nothing of the source seen was imported: no column"
+    early = FailedSource(name="seen", error="the disk is full", is_refused=False).sentence
+    assert "the same command completes it: the disk is full" in early
+    assert "nothing" not in early
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shutil import copytree
@@ -14,9 +13,9 @@ import pytest
 
 from api.cli.client.running_service import RunningService
 from api.cli.console import CommandError
-from api.cli.imports.service_imports import _failure, import_there
+from api.cli.imports.service_imports import import_there
 from api.cli.stores import new_project, opened_store
-from pipeline.runs.command_imports import CommandImport, CommandOutcome
+from pipeline.runs.command_imports import CommandImport
 from pipeline.store.ownership.owner import Owner
 from tests.api.cli.conftest import Run
 from tests.api.cli.services import served_by_another_process
@@ -96,14 +95,6 @@ def test_what_was_left_is_removed_only_where_no_run_can_be_queued(
     key = path.rpartition("&run_key=")[2]
     assert key.startswith("import_")
     assert left == [key][:kept]
-
-
-def test_only_a_refused_source_is_said_to_be_left_out_as_a_whole() -> None:
-    outcome = CommandOutcome(failed_source="seen")
-    assert str(_failure(outcome, "no column")) == "nothing of the source seen was imported: no column"
-    early = str(_failure(replace(outcome, is_refused=False), "the disk is full"))
-    assert "the same command completes it: the disk is full" in early
-    assert "nothing" not in early
 
 
 def without_ids(text: str) -> str:
@@ -187,7 +178,7 @@ def test_sources_print_the_same_beside_the_service(
     )
     given = ("--source", exposures, "--source", orders)
     unset = [run("import", *given, "--data-dir", folder) for folder in folders]
-    assert {one.status for one in unset} == {1}
+    assert {one.status for one in unset} == {4}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FOLDER", str(tmp_path))
         for as_json in ((), ("--json",)):
@@ -197,9 +188,12 @@ def test_sources_print_the_same_beside_the_service(
     broken = describe(tmp_path, "gone", orders.read_text().replace("orders.csv", "gone.csv"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FOLDER", str(tmp_path))
+        # Before the orders, which are imported all the same.
         alone, beside = (
-            run("import", *given, "--source", broken, "--data-dir", folder) for folder in folders
+            run("import", "--source", broken, *given, "--data-dir", folder) for folder in folders
         )
-    assert (alone.status, beside.status) == (1, 1)
+    assert (alone.status, beside.status) == (4, 4)
     assert without_ids(beside.out) == without_ids(alone.out)
-    assert alone.err.splitlines()[-1] in beside.err
+    assert [line.partition(":")[0] for line in alone.out.splitlines()[:2]] == ["seen", "orders"]
+    assert alone.err.splitlines()[-2:] == beside.err.splitlines()[-2:]
+    assert "error 1 of 3 sources failed: gone; verdicts that need them wait" in alone.err

@@ -52,19 +52,29 @@ def test_a_check_shows_rows_as_they_are_understood(run: Run, tmp_path: Path) -> 
     assert "revenue_cents 750" in shown.out
     assert "line 3 is unusable" in shown.out
     assert "such rows would be refused: 1 of 2 rows are unusable (50.00%), and max_bad_share is" in shown.out
+    assert shown.status == 4
 
 
 @pytest.mark.usefixtures("account")
-def test_a_wrong_source_is_refused_before_anything_is_imported(run: Run, tmp_path: Path) -> None:
+def test_a_wrong_source_is_refused_as_a_whole_and_those_after_it_are_imported(
+    run: Run, tmp_path: Path
+) -> None:
     write_shop(tmp_path, *shop_rows(100))
     good = describe(tmp_path, "exposures", EXPOSURES)
     wrong = describe(tmp_path, "orders", ORDERS, {'"paid"': '"price"'})
-    ran = run("import", "--source", good, "--source", wrong, "--data-dir", tmp_path)
-    assert ran.status == 1
+    none = describe(tmp_path, "none", "kind =")
+    last = describe(tmp_path, "refunds", ORDERS, {'"order"': '"refund"'})
+    described = [word for path in (none, good, wrong, last) for word in ("--source", path)]
+    ran = run("import", *described, "--data-dir", tmp_path)
+    assert ran.status == 4
     message = " ".join(ran.err.split())
     assert "nothing of the source orders was imported: orders.parquet has no column 'price'" in message
-    # The source before it is imported and counted.
-    assert "exposures: " in ran.out
+    assert "2 of 4 sources failed: none, orders; verdicts that need them wait" in message
+    # The others are imported and counted.
+    assert [line.partition(":")[0] for line in ran.out.splitlines()[:2]] == ["exposures", "refunds"]
+    again = run("import", *described, "--data-dir", tmp_path, "--json")
+    assert [one["source"] for one in again.json["sources"]] == ["exposures", "refunds"]
+    assert [one["source"] for one in again.json["failed"]] == ["none", "orders"]
     (counted,) = run("rollup", "--data-dir", tmp_path, "--json").json["runs"]
     assert (counted["status"], counted["result"].get("updated"), counted["result"].get("recounted")) == (
         "done",
@@ -72,8 +82,9 @@ def test_a_wrong_source_is_refused_before_anything_is_imported(run: Run, tmp_pat
         [],
     )
     describe(tmp_path, "orders", ORDERS, {"revenue": "income"})
-    ran = run("source", "check", wrong, "--data-dir", tmp_path)
-    assert (ran.status, "columns.income is no key of a source" in " ".join(ran.err.split())) == (1, True)
+    ran = run("source", "check", wrong, good, "--data-dir", tmp_path)
+    assert (ran.status, "columns.income is no key of a source" in " ".join(ran.err.split())) == (4, True)
+    assert "exposures: exposures of exposures.parquet" in ran.out
 
 
 @pytest.mark.usefixtures("account")
@@ -84,4 +95,4 @@ def test_a_full_disk_is_reported_in_a_sentence(
     source = describe(tmp_path, "exposures", EXPOSURES)
     monkeypatch.setenv("TRUELIFT_MIN_FREE_DISK_BYTES", str(2**60))
     ran = run("import", "--source", source, "--data-dir", tmp_path)
-    assert (ran.status, "MiB free" in ran.err, "Traceback" in ran.err) == (1, True, False)
+    assert (ran.status, "MiB free" in ran.err, "Traceback" in ran.err) == (4, True, False)
