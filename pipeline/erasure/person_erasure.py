@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
@@ -30,6 +30,7 @@ from pipeline.store.warehouse.erasure.erased_person import (
 from pipeline.store.warehouse.imports.stored_rows import ANONYMOUS_PREFIX
 
 IdType: TypeAlias = Literal["visitor", "user"]
+_UNKNOWN_ACTOR: Final = "interrupted erasure"
 _ANONYMOUS: Final = re.compile(rf"{ANONYMOUS_PREFIX}[0-9a-f]{{16}}-[0-9]+\Z")
 
 
@@ -134,19 +135,21 @@ def _erase(services: PipelineServices, project: Project, target: _Target, *, act
     blank_earlier_erasures(services)
     ended = _end_pending(services, project)
     key, is_user = target.key, target.is_user
-    erased_keys, now = ErasedKeys(services.settings), services.clock()
+    erased_keys, now, receipt_id = ErasedKeys(services.settings), services.clock(), new_id("ers")
+
+    def remove(cursor: Cursor, found: ErasedPerson) -> None:
+        remove_from_tables(cursor, replace(found, receipt_id=receipt_id, actor=actor))
 
     def keep_out(found: ErasedPerson) -> None:
         # An import that runs has stored the rows which it chose before.
         with services.ingest.importing:
             erased_keys.add(project.id, found.person, now)
 
-    erased = services.rollup.erase(
-        project.id, key, is_user=is_user, keep_out=keep_out, remove=remove_from_tables
-    )
+    erased = services.rollup.erase(project.id, key, is_user=is_user, keep_out=keep_out, remove=remove)
     if erased is None:
         users, visitors = ((key,), ()) if is_user else ((), (key,))
         erased = ErasedPerson(project_id=project.id, until=0, visitor_keys=visitors, user_keys=users)
+    erased = replace(erased, receipt_id=receipt_id, actor=actor)
     begun = next((one for one in ended if key in one.person.all_keys), None)
     if begun is not None and not erased.is_stored:
         erased = begun
@@ -156,17 +159,17 @@ def _erase(services: PipelineServices, project: Project, target: _Target, *, act
     erasing = Erasing(services=services, project=project, erased=erased)
     snapshot_written = needs_new_snapshot(erasing)
     read_back = _erase_elsewhere(erasing)
-    receipt = _receipt(services.clock(), erased, read_back, snapshot_written=snapshot_written)
-    recorded = ("project_id", "visitor_ids", "user_ids", "events")
-    changes = {name: [None, getattr(receipt, name)] for name in recorded}
-    services.catalog.audit.add(project.account_id, actor, receipt.id, changes)
-    return receipt
+    return _receipt(services.clock(), erased, read_back, snapshot_written=snapshot_written)
 
 
 def _end_pending(services: PipelineServices, project: Project) -> list[ErasedPerson]:
     """End the erasures of a project that a killed process has begun, and return the persons."""
     with services.warehouse.cursor() as cursor:
-        pending = read_pending(cursor, project.id)
+        # Those that an earlier version began have no receipt.
+        pending = [
+            one if one.receipt_id else replace(one, receipt_id=new_id("ers"), actor=_UNKNOWN_ACTOR)
+            for one in read_pending(cursor, project.id)
+        ]
     if pending:
         # Counts the experiments from the first event on where that was not done.
         services.rollup.refresh(project.id)
@@ -194,6 +197,8 @@ def _erase_elsewhere(erasing: Erasing) -> tuple[ReadBack, ...]:
         for holder in HOLDERS
         if holder.left is not None
     )
+    # While it is still noted as begun, so that a kill leaves none without its entry.
+    _audit(erasing)
     with services.warehouse.transaction() as cursor:
         forget_pending(cursor, erasing.project.id)
     services.catalog.database.empty_log()
@@ -204,11 +209,28 @@ def _erase_elsewhere(erasing: Erasing) -> tuple[ReadBack, ...]:
     return read_back
 
 
+def _audit(erasing: Erasing) -> None:
+    """Add the entry of an erasure, unless it has one: ended for the second time, it is the same erasure."""
+    erased, catalog = erasing.erased, erasing.services.catalog
+    if catalog.audit.of(erased.receipt_id):
+        return
+    counted = {
+        "project_id": erased.project_id,
+        "visitor_ids": len(erased.visitor_keys),
+        "user_ids": len(erased.user_keys),
+        "events": erased.events,
+    }
+    changes = {name: [None, value] for name, value in counted.items()}
+    # Not with the request, whose transaction ends after the erasure.
+    with catalog.database.apart():
+        catalog.audit.add(erasing.project.account_id, erased.actor, erased.receipt_id, changes)
+
+
 def _receipt(
     erased_at: datetime, erased: ErasedPerson, read_back: tuple[ReadBack, ...], *, snapshot_written: bool
 ) -> Receipt:
     return Receipt(
-        id=new_id("ers"),
+        id=erased.receipt_id,
         project_id=erased.project_id,
         erased_at=erased_at,
         visitor_ids=len(erased.visitor_keys),

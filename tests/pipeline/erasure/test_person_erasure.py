@@ -285,12 +285,44 @@ def test_an_erasure_that_is_killed_is_ended_by_the_service(
     store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = fail_at_snapshot(store, project, experiment, monkeypatch)
+    assert audited(store, project) == []
     end_begun_erasures(store)
     after = snapshot_bytes(store)
     assert after != before
+    # As who asked for it would have left it.
+    assert audited(store, project) == [("test", [None, 4])]
     # Nothing is left to be ended.
     end_begun_erasures(store)
     assert snapshot_bytes(store) == after
+    assert len(audited(store, project)) == 1
+
+
+def test_an_erasure_that_is_killed_after_its_audit_entry_has_no_second_one(
+    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, project, experiment)
+    with monkeypatch.context() as patched:
+        patched.setattr(person_erasure, "forget_pending", fail)
+        with pytest.raises(OSError, match="no room"):
+            erase_visitor(store, project)
+    end_begun_erasures(store)
+    assert audited(store, project) == [("test", [None, 4])]
+
+
+def test_an_erasure_that_an_earlier_version_began_gets_its_audit_entry(
+    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        # That version noted neither the receipt nor the actor.
+        patched.setattr(person_erasure, "replace", lambda erased, **_: erased)
+        fail_at_snapshot(store, project, experiment, monkeypatch)
+    end_begun_erasures(store)
+    assert audited(store, project) == [("interrupted erasure", [None, 4])]
+
+
+def audited(store: WorkingStore, project: Project) -> list[tuple[str, Any]]:
+    entries = store.catalog.audit.page(project.account_id).items
+    return [(one.actor, one.changes["events"]) for one in entries if one.subject_id.startswith("ers_")]
 
 
 def test_a_text_that_two_persons_had_goes_with_the_second(store: WorkingStore, project: Project) -> None:

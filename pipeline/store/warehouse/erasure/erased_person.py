@@ -24,7 +24,8 @@ class ErasedPerson:
 
     `ids` are its visitor and user ids, and `events` those numbered up to `until`. `segments` are the pairs of
     dimension and value that it alone had, by the id of each experiment with a row of it. Those of `recounted`
-    are counted again; those of `sums_kept` are final, and had a row.
+    are counted again; those of `sums_kept` are final, and had a row. `receipt_id` is that of the erasure that
+    `actor` asked for.
     """
 
     project_id: str
@@ -36,6 +37,8 @@ class ErasedPerson:
     segments: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     recounted: tuple[str, ...] = ()
     sums_kept: tuple[str, ...] = ()
+    receipt_id: str = ""
+    actor: str = ""
 
     @property
     def person(self) -> PersonIds:
