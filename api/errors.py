@@ -52,6 +52,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "method_not_allowed": ErrorCode(405),
     "idempotency_key_in_use": ErrorCode(409, (KeyInUseError,)),
     "idempotency_key_reused": ErrorCode(409, (KeyReusedError,)),
+    "precondition_failed": ErrorCode(412),
     "payload_too_large": ErrorCode(413, (TooManyEventsError, TooMuchAroundError, UploadTooLargeError)),
     "unsupported_media_type": ErrorCode(415),
     "validation_error": ErrorCode(

@@ -14,8 +14,9 @@ from api.bodies.json_body import MalformedJsonError, TooManyValuesError, read_js
 from api.errors import ApiError
 from pipeline.store.catalog.keys import ApiKey
 
-# A caller without a key, over its limit, or met by a fault of the service has to be able to try again.
-NOT_STORED: Final = frozenset({401, 429})
+# A caller without a key, over its limit, with an old ETag, or met by a fault of the service has to be able to
+# try again.
+NOT_STORED: Final = frozenset({401, 412, 429})
 NO_STORE: Final = "no-store"
 UNREADABLE: Final = (
     "this request was carried out before, and its answer can no longer be read: the service's secrets key "

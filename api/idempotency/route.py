@@ -48,9 +48,13 @@ class IdempotentRequest:
     services: Services
     caller: Caller
     repeatable: Repeatable
+    # Its headers are set by what the route depends on.
+    response: Response
 
 
-async def idempotent_request(request: Request, services: ServicesDep) -> IdempotentRequest | None:
+async def idempotent_request(
+    request: Request, services: ServicesDep, response: Response
+) -> IdempotentRequest | None:
     """Return the write with its key and fingerprint; None where the request has no key.
 
     The last dependency of a route, so that all other refusals come first.
@@ -67,7 +71,8 @@ async def idempotent_request(request: Request, services: ServicesDep) -> Idempot
     caller: Caller = request.state.caller
     body = await body_bytes(request)
     fingerprint = await off_loop(len(body), fingerprint_of, request, body)
-    return IdempotentRequest(request, services, caller, Repeatable(caller.account.id, keys[0], fingerprint))
+    repeatable = Repeatable(caller.account.id, keys[0], fingerprint)
+    return IdempotentRequest(request, services, caller, repeatable, response)
 
 
 class IdempotentRoute(APIRoute):
@@ -118,8 +123,7 @@ def _idempotent(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]
         work = partial(endpoint, **arguments)
         if idempotent is None:
             return work()
-        injected = next((value for value in arguments.values() if isinstance(value, Response)), None)
-        return _answer_once(idempotent, lambda: as_response(work(), adapter, status, injected))
+        return _answer_once(idempotent, lambda: as_response(work(), adapter, status, idempotent.response))
 
     signature = inspect.signature(endpoint)
     annotation = Annotated[IdempotentRequest | None, Depends(idempotent_request)]
@@ -162,7 +166,7 @@ def _answer_and_store(idempotent: IdempotentRequest, claim: Claim, work: Callabl
 
 async def _stored_answer(request: Request) -> Response | None:
     try:
-        idempotent = await idempotent_request(request, request.app.state.services)
+        idempotent = await idempotent_request(request, request.app.state.services, Response())
     except ApiError:
         return None
     if idempotent is None:

@@ -13,10 +13,13 @@ from api.mcp.annotations import annotations_of
 from api.mcp.guidance import WHEN
 from api.mcp.permissions import Permission, permissions_of
 from api.mcp.tool_schemas import Schema, bare, outlined, resolved, self_contained, trimmed
+from api.preconditions import IF_MATCH
 from pipeline.store.catalog.catalog import Catalog
 
 Location = Literal["path", "query", "header"]
 SCHEME: Final = "bearer"
+# An assistant sees no ETag: the answer of a tool has no headers.
+NO_ARGUMENTS: Final = frozenset({IF_MATCH})
 ID: Final = "id"
 JSON: Final = "application/json"
 # Its answer is a secret, which would enter a model's context and every log of it.
@@ -88,7 +91,11 @@ def _operation(
     components: Mapping[str, Schema],
     permissions: tuple[Permission, ...],
 ) -> Operation:
-    parameters = {_argument(parameter, path): parameter for parameter in described.get("parameters", [])}
+    parameters = {
+        _argument(parameter, path): parameter
+        for parameter in described.get("parameters", [])
+        if parameter["name"] not in NO_ARGUMENTS
+    }
     body = resolved(_content(described.get("requestBody", {})), components)
     name: str = described["operationId"]
     is_change = method == "PATCH"

@@ -117,7 +117,7 @@ def kept_while_unchanged(endpoint: Callable[..., Any]) -> Callable[..., Coroutin
         answers: ResultsAnswers = request.app.state.services.results_answers
         read = Read.of(endpoint.__name__, arguments)
         found = await answers.get(read, lambda: encode(endpoint(**arguments), adapter))
-        return _respond(found, request)
+        return respond(found, request)
 
     return with_request(endpoint, answer)
 
@@ -131,7 +131,8 @@ def encode(answer: Single[Any], adapter: TypeAdapter[Any]) -> EncodedAnswer:
     return EncodedAnswer(content, weak_tag(tagged))
 
 
-def _respond(answer: EncodedAnswer, request: Request) -> Response:
+def respond(answer: EncodedAnswer, request: Request) -> Response:
+    """Send an answer with its tag; 304 where the client has it."""
     headers = {"ETag": answer.tag, "Cache-Control": CACHE_CONTROL}
     if_none_match = request.headers.getlist("if-none-match")
     if if_none_match and not is_none_match(answer.tag, ", ".join(if_none_match)):

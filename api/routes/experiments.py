@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Security
+from fastapi import APIRouter, Path, Query, Request, Response, Security
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -23,6 +23,8 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.preconditions import TAG_HEADER, PreconditionDep, documented_write, encoded, tag
+from api.results.answers import TAGGED, respond
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.experiments import CompletedExperiment, Experiment, ExperimentDetail, described
 from api.schemas.inputs import EXPERIMENT_INPUT
@@ -59,27 +61,33 @@ def list_experiments(
     )
 
 
-@router.post("", status_code=201, responses=documented(*BODY_CODES), openapi_extra=taking(EXPERIMENT_INPUT))
+@router.post(
+    "",
+    status_code=201,
+    responses={201: {"headers": TAG_HEADER}, **documented(*BODY_CODES)},
+    openapi_extra=taking(EXPERIMENT_INPUT),
+)
 def create_experiment(
     caller: ExperimentsWriter,
     project: ProjectOfWritableExperiments,
     body: JsonObject,
     catalog: CatalogDep,
     now: Now,
+    response: Response,
 ) -> Single[ExperimentDetail]:
     """Create a draft with its variants, goals and targeting; it receives no traffic."""
-    return _detail(create_draft(catalog, project, body, now=now, actor=caller.actor))
+    return _detail(tag(create_draft(catalog, project, body, now=now, actor=caller.actor), response))
 
 
-@router.get("/{id}")
-def get_experiment(experiment: ReadableExperiment) -> Single[ExperimentDetail]:
+@router.get("/{id}", response_model=Single[ExperimentDetail], responses=TAGGED)
+def get_experiment(experiment: ReadableExperiment, request: Request) -> Response:
     """Get one experiment with its variants, goals and targeting."""
-    return _detail(experiment)
+    return respond(encoded(experiment), request)
 
 
 @router.patch(
     "/{id}",
-    responses=documented(*BODY_CODES, *UPDATE_CODES),
+    responses=documented_write(*BODY_CODES, *UPDATE_CODES),
     openapi_extra=taking(EXPERIMENT_INPUT.as_changes),
 )
 def update_experiment(
@@ -89,9 +97,19 @@ def update_experiment(
     body: JsonObject,
     catalog: CatalogDep,
     now: Now,
+    precondition: PreconditionDep,
 ) -> Single[ExperimentDetail]:
     """Change the fields that are sent; a paused experiment accepts only changes that preserve its history."""
-    return _detail(revise_draft(catalog, project, experiment.id, body, now=now, actor=caller.actor))
+    revised = revise_draft(
+        catalog,
+        project,
+        experiment.id,
+        body,
+        now=now,
+        actor=caller.actor,
+        require=precondition.require,
+    )
+    return _detail(precondition.tag(revised))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +121,7 @@ class ExperimentInPath:
     project: ProjectOfWritableExperiments
     catalog: CatalogDep
     now: Now
+    precondition: PreconditionDep
 
     def change(self, transition: Callable[..., ExperimentValue]) -> Single[ExperimentDetail]:
         """Apply a transition of `lifecycle` in one transaction; TransitionError, NotFoundError."""
@@ -110,16 +129,17 @@ class ExperimentInPath:
 
     def changed(self, transition: Callable[..., ExperimentValue]) -> ExperimentValue:
         """Apply a transition in the same way, and return the experiment."""
-        change = partial(transition, now=self.now)
-        return self.catalog.experiments.change(
-            self.project.id, self.experiment_id, change, actor=self.caller.actor
+        change = self.precondition.before(partial(transition, now=self.now))
+        return self.precondition.tag(
+            self.catalog.experiments.change(
+                self.project.id, self.experiment_id, change, actor=self.caller.actor
+            )
         )
 
     def delete(self) -> None:
         """Delete the experiment; TransitionError `not_draft`, NotFoundError."""
-        self.catalog.experiments.delete(
-            self.project.id, self.experiment_id, lifecycle.deletable, actor=self.caller.actor
-        )
+        decide = self.precondition.before(lifecycle.deletable)
+        self.catalog.experiments.delete(self.project.id, self.experiment_id, decide, actor=self.caller.actor)
 
 
 WritableExperimentInPath = Annotated[
@@ -127,31 +147,31 @@ WritableExperimentInPath = Annotated[
 ]
 
 
-@router.delete("/{id}", status_code=204, responses=documented("not_draft"))
+@router.delete("/{id}", status_code=204, responses=documented("precondition_failed", "not_draft"))
 def delete_experiment(experiment: WritableExperimentInPath) -> None:
     """Delete a draft permanently; complete and archive an experiment that has started."""
     experiment.delete()
 
 
-@router.post("/{id}/start", responses=documented("invalid_transition", "start_requirements_not_met"))
+@router.post("/{id}/start", responses=documented_write("invalid_transition", "start_requirements_not_met"))
 def start_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Start a draft: visitors are assigned at once, or from `scheduled_start_at` if that is in the future."""
     return experiment.change(lifecycle.start)
 
 
-@router.post("/{id}/pause", responses=documented("invalid_transition"))
+@router.post("/{id}/pause", responses=documented_write("invalid_transition"))
 def pause_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Stop assigning new visitors; the others keep their variant, and the configuration can be edited."""
     return experiment.change(lifecycle.pause)
 
 
-@router.post("/{id}/resume", responses=documented("invalid_transition"))
+@router.post("/{id}/resume", responses=documented_write("invalid_transition"))
 def resume_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Assign new visitors again after a pause; collected data is kept."""
     return experiment.change(lifecycle.resume)
 
 
-@router.post("/{id}/complete", responses=documented("invalid_transition"))
+@router.post("/{id}/complete", responses=documented_write("invalid_transition"))
 def complete_experiment(
     experiment: WritableExperimentInPath, results: ResultsDep
 ) -> Single[CompletedExperiment]:
@@ -161,7 +181,7 @@ def complete_experiment(
     return Single(data=CompletedExperiment(**described(ended), open_visitors=lost))
 
 
-@router.post("/{id}/archive", responses=documented("invalid_transition"))
+@router.post("/{id}/archive", responses=documented_write("invalid_transition"))
 def archive_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Hide a completed experiment from the default listing; its results are kept."""
     return experiment.change(lifecycle.archive)

@@ -51,8 +51,12 @@ def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     *,
     now: datetime,
     actor: str,
+    require: Callable[[Experiment], None] | None = None,
 ) -> Experiment:
-    """Change the fields given of an experiment; TransitionError, or InvalidDesignError with every problem."""
+    """Change the fields given of an experiment; TransitionError, or InvalidDesignError with every problem.
+
+    `require` is called with the experiment before anything else, and may raise.
+    """
     problems = [
         *_member_problems(catalog, project.account_id, fields),
         *_covariate_problems(fields.get("statistics")),
@@ -61,9 +65,14 @@ def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     def revise(experiment: Experiment, metrics: Mapping[str, Metric]) -> Experiment:
         return revise_experiment(experiment, fields, now=now, new_id=new_id, metrics=metrics)
 
-    return catalog.experiments.revise(
-        project.id, experiment_id, _with_problems(problems, revise), actor=actor
-    )
+    decide = _with_problems(problems, revise)
+
+    def decide_if_allowed(experiment: Experiment, metrics: Mapping[str, Metric]) -> Experiment:
+        if require is not None:
+            require(experiment)
+        return decide(experiment, metrics)
+
+    return catalog.experiments.revise(project.id, experiment_id, decide_if_allowed, actor=actor)
 
 
 def _member_problems(catalog: Catalog, account_id: str, fields: Mapping[str, Any]) -> list[Problem]:

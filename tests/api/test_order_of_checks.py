@@ -37,6 +37,22 @@ def test_each_check_comes_before_the_next(customer: Customer, services: Services
     assert customer.get(mine).json()["data"]["name"] == "First"
 
 
+def test_a_revision_is_compared_after_the_idempotency_key_and_before_the_rules(
+    customer: Customer, experiment: str
+) -> None:
+    assert customer.call("PATCH", experiment, json={"name": "First"}, headers=REUSED).status_code == 200
+    old = {"If-Match": '"old"'}
+    unsound = {"json": {"name": ""}}
+    error_of(
+        customer.call("PATCH", experiment, headers={**REUSED, **old}, **unsound),
+        409,
+        "idempotency_key_reused",
+    )
+    error_of(customer.call("PATCH", experiment, headers=old, **unsound), 412, "precondition_failed")
+    error_of(customer.call("PATCH", f"{experiment}x", headers=old, **unsound), 404, "not_found")
+    error_of(customer.call("PATCH", experiment, **unsound), 422, "validation_error")
+
+
 def test_query_is_judged_after_the_key_and_the_path(customer: Customer, project: str) -> None:
     writer = customer.with_key("projects:write")
     error_of(customer.client.get("/api/v1/projects?page=0"), 401, "invalid_api_key")

@@ -115,6 +115,13 @@ def test_parameters_take_one_value_each(operations: dict[str, Operation]) -> Non
     assert not any("array" in str(properties(tool)[name]) for tool, name in named)
 
 
+def test_no_tool_asks_for_a_revision_which_its_answers_do_not_tell(
+    client: httpx2.Client, operations: dict[str, Operation]
+) -> None:
+    assert "If-Match" in str(client.get("/openapi.json").json())
+    assert not any("if_match" in operation.locations for operation in operations.values())
+
+
 def test_writes_and_only_writes_take_an_idempotency_key(operations: dict[str, Operation]) -> None:
     # An event has an id of its own, and an assignment stays as it is.
     own = {"track_events", "track_conversions", "assign_visitor"}

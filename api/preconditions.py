@@ -1,0 +1,90 @@
+"""Preconditions of writes to an experiment: If-Match, by the strong tag of its answer (RFC 9110, 13.1.1)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeVar
+
+from fastapi import Depends, Header, Request, Response
+
+from api.errors import ApiError, documented
+from api.results.entity_tags import is_match, strong_tag
+from api.results.kept_answers import EncodedAnswer
+from api.schemas.envelopes import Single
+from api.schemas.experiments import ExperimentDetail
+from engine.design.experiment import Experiment
+
+IF_MATCH: Final = "If-Match"
+TAG_HEADER: Final[dict[str, Any]] = {
+    "ETag": {
+        "description": "Revision of the experiment. Send it as `If-Match` with the next write.",
+        "schema": {"type": "string"},
+    }
+}
+_CHANGED: Final = (
+    "the experiment has changed since it was read with this ETag; read it again before you write"
+)
+
+ResultT = TypeVar("ResultT")
+
+
+def encoded(experiment: Experiment) -> EncodedAnswer:
+    """Encode the answer to a read of an experiment, with its tag."""
+    content = Single(data=ExperimentDetail.of(experiment)).model_dump_json().encode()
+    return EncodedAnswer(content, strong_tag(content))
+
+
+def tag(experiment: Experiment, answer: Response) -> Experiment:
+    """Tell the revision of an experiment in the answer's `ETag`."""
+    answer.headers["ETag"] = encoded(experiment).tag
+    return experiment
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The revision that a write asks for, and the answer that tells the one it has made."""
+
+    if_match: str | None
+    answer: Response
+
+    def require(self, experiment: Experiment) -> None:
+        """Require the revision that was asked for, if any; ApiError `precondition_failed`."""
+        if self.if_match is not None:
+            current = encoded(experiment).tag
+            if not is_match(current, self.if_match):
+                raise ApiError("precondition_failed", _CHANGED, headers={"ETag": current})
+
+    def before(self, decide: Callable[[Experiment], ResultT]) -> Callable[[Experiment], ResultT]:
+        """Return `decide`, which raises where the experiment has another revision."""
+
+        def decide_if_met(experiment: Experiment) -> ResultT:
+            self.require(experiment)
+            return decide(experiment)
+
+        return decide_if_met
+
+    def tag(self, experiment: Experiment) -> Experiment:
+        """Tell the revision of an experiment in the answer's `ETag`."""
+        return tag(experiment, self.answer)
+
+
+def documented_write(*codes: str) -> dict[int | str, dict[str, Any]]:
+    """Describe the answers of a write with a precondition for OpenAPI, by status."""
+    return {200: {"headers": TAG_HEADER}, **documented("precondition_failed", *codes)}
+
+
+async def _precondition(
+    request: Request,
+    response: Response,
+    if_match: Annotated[
+        str | None,
+        Header(
+            alias=IF_MATCH, description="`ETag` of the last read; 412 if the experiment has changed since."
+        ),
+    ] = None,
+) -> Precondition:
+    # The header may be sent in several lines.
+    given = None if if_match is None else ", ".join(request.headers.getlist(IF_MATCH))
+    return Precondition(given, response)
+
+
+PreconditionDep = Annotated[Precondition, Depends(_precondition)]
