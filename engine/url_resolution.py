@@ -1,7 +1,7 @@
 """Resolution of http and https URLs as browsers do it (WHATWG URL), by ada-url: in their normal form."""
 
 import re
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 from ada_url import URL
 
@@ -22,22 +22,23 @@ def resolve(page_url: str, target: str) -> str | None:
 def with_parameters_of(page_url: str, target: str) -> str:
     """Return an absolute target with the page's query parameters, except those that it sets itself.
 
-    Where none is added the target stays as it is, else its query is written as URLSearchParams does.
+    They are relayed as they were written. The page's fragment is relayed where the target has none.
     """
-    found = URL(_encodable(target))
-    own = _parameters(found)
-    names = {name for name, _ in own}
-    relayed = [pair for pair in _parameters(URL(_encodable(page_url))) if pair[0] not in names]
-    if not relayed:
-        return target
-    # A tilde is not among the characters that a form leaves as they are, an asterisk is.
-    found.search = urlencode([*own, *relayed], safe="*").replace("~", "%7E")
+    found, page = URL(_encodable(target)), URL(_encodable(page_url))
+    own = found.search.removeprefix("?")
+    names = {name for name, _ in _parameters(own)}
+    texts = page.search.removeprefix("?").split("&")
+    relayed = [text for text in texts if text and _parameters(text)[0][0] not in names]
+    if relayed:
+        found.search = "&".join([*([own] if own else []), *relayed])
+    if not found.hash:
+        found.hash = page.hash
     return found.href
 
 
-def _parameters(url: URL) -> list[tuple[str, str]]:
+def _parameters(query: str) -> list[tuple[str, str]]:
     # Not by ada's URLSearchParams, which raises for bytes that are no text.
-    return parse_qsl(url.search.removeprefix("?"), keep_blank_values=True)
+    return parse_qsl(query, keep_blank_values=True)
 
 
 def _encodable(url: str) -> str:

@@ -27,7 +27,8 @@ def test_a_target_is_resolved_as_in_a_browser(target: str, expected: str) -> Non
 
 def test_a_target_keeps_its_own_parameters() -> None:
     assert with_parameters_of(PAGE, "https://shop.example/?x=2#a") == "https://shop.example/?x=2#a"
-    assert with_parameters_of(PAGE, "https://shop.example/?y=~#a") == "https://shop.example/?y=%7E&x=1#a"
+    assert with_parameters_of(PAGE, "https://shop.example/c") == "https://shop.example/c?x=1#top"
+    assert with_parameters_of(PAGE, "https://shop.example/?y=~#a") == "https://shop.example/?y=~&x=1#a"
 
 
 @pytest.mark.parametrize(

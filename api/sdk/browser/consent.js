@@ -1,7 +1,7 @@
 // Consent: what the visitor, the browser's signals and the project's settings allow.
 
 import { isPreview } from "./preview_mode.js";
-import { local } from "./storage.js";
+import { readBoth, writeBoth } from "./storage.js";
 
 /** @typedef {"granted" | "denied" | "pending"} Consent */
 
@@ -14,10 +14,10 @@ export const readConsent = () => {
     (respect_gpc && navigator.globalPrivacyControl) ||
     (bot_filtering && (navigator.webdriver || CONFIG.facts?.is_bot));
   if (isRefused) return "denied";
-  const stored = local.get("consent");
+  const stored = readBoth("consent");
   if (stored === "granted" || stored === "denied") return stored;
   return require_consent ? "pending" : "granted";
 };
 
 /** @type {(isGranted: boolean) => void} */
-export const keepConsent = (isGranted) => local.set("consent", isGranted ? "granted" : "denied");
+export const keepConsent = (isGranted) => writeBoth("consent", isGranted ? "granted" : "denied");

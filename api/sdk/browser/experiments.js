@@ -124,9 +124,9 @@ export const evaluate = (isNavigation, isLate, view) => {
   });
 };
 
-/** Decide anew where the visitor turns out to be of another unit. */
+/** Decide anew where the visitor turns out to be of another unit, or to be targeted. */
 export const reconsider = () => {
-  if (parts.unitId && generation) evaluate();
+  if ((parts.unitId || parts.isEligible || parts.askServer) && generation) evaluate();
 };
 
 /** Show the original page. */

@@ -29,6 +29,16 @@ export const reportExperience = (experimentId, variantId) => {
   if (gtm) dataLayer().push({ event: "experience_impression", exp_variant_string });
 };
 
+/** After a redirect of ours, name the page from which the visitor came: before the page's own commands. */
+export const reportReferrer = () => {
+  const page_referrer = PARTS.referrer();
+  if (page_referrer === document.referrer) return;
+  const { ga4, gtm } = CONFIG.integrations;
+  // @ts-expect-error: its arguments are read as they are.
+  if (ga4) gtag("set", { page_referrer });
+  if (gtm) dataLayer().push({ page_referrer });
+};
+
 /**
  * Watch the data layer for events that are goals, those that are there included.
  *

@@ -11,7 +11,14 @@ import { tell } from "./notices.js";
 import { discard, drain, sendByBeacon } from "./outbox.js";
 import { parts } from "./parts.js";
 import { isPreview, loadPreview } from "./preview_mode.js";
-import { forgetVisitor, handOver, keepVisitor, recallVisitor, tidyAddress } from "./visitor.js";
+import {
+  forgetVisitor,
+  handOver,
+  keepVisitor,
+  recallVisitor,
+  setUser,
+  tidyAddress,
+} from "./visitor.js";
 
 /** @typedef {{ (...command: any[]): void, q?: ArrayLike<any>[], late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
 
@@ -61,6 +68,13 @@ const begin = () => {
       keepVisitor();
       tidyAddress();
     });
+    if (!isBegun) {
+      parts.reportReferrer?.();
+      // What the page has said of its visitor decides, too.
+      for (const [name, user, attributes] of queue)
+        if (name === "identify")
+          setUser(/** @type {any} */ (user), /** @type {any} */ (attributes));
+    }
     look(false);
     if (!isBegun) listen();
     isBegun = true;

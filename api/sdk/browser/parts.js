@@ -19,6 +19,7 @@ import { handOver } from "./visitor.js";
  * @property {(unit: import("./config.js").Unit, visit: Visit) => string | null} unitId
  * @property {(visit: Visit) => Promise<ServerDecision[]>} askServer
  * @property {(experimentId: string, variantId: string) => void} reportExperience
+ * @property {() => void} reportReferrer
  * @property {(onEvent: (name: string, value: number | undefined) => void) => void} watchDataLayer
  * @property {(experiment: import("./config.js").Experiment, isNavigation: boolean | undefined, start: () => void) => void} arm
  * @property {(experimentId: string) => void} disarm

@@ -24,7 +24,7 @@ const asked = Object.fromEntries(
 );
 if (Object.keys(asked).length) session.set("preview", JSON.stringify(asked));
 /** @type {Record<string, string>} */
-const forced = readObject("preview");
+const forced = readObject(session, "preview");
 
 const exit = () => {
   session.remove("preview");

@@ -11,9 +11,18 @@ export const redirectUrl = (experiment, variant, url) => {
   try {
     const target = new URL(change.value, url);
     if (experiment.relay_params) {
+      const page = new URL(url);
       const own = new Set(target.searchParams.keys());
-      for (const [name, value] of new URL(url).searchParams)
-        if (!own.has(name)) target.searchParams.append(name, value);
+      // As they were written; a question mark at the start would be taken for that of a query.
+      const relayed = page.search
+        .slice(1)
+        .split("&")
+        .filter(
+          (text) => text && !own.has(new URLSearchParams(`&${text}`).keys().next().value ?? ""),
+        );
+      if (relayed.length)
+        target.search = [target.search.slice(1), ...relayed].filter(Boolean).join("&");
+      if (!target.hash) target.hash = page.hash;
     }
     return target.href;
   } catch {

@@ -46,14 +46,15 @@ export const local = guarded(() => localStorage);
 export const session = guarded(() => sessionStorage);
 
 /**
- * Read an object from the JSON of this tab; an empty one where there is none, or something else.
+ * Read an object from JSON; an empty one where there is none, or something else.
  *
+ * @param {Store} store
  * @param {string} name
  * @returns {Record<string, any>}
  */
-export const readObject = (name) => {
+export const readObject = (store, name) => {
   try {
-    return Object(JSON.parse(session.get(name) ?? "{}"));
+    return Object(JSON.parse(store.get(name) ?? "{}"));
   } catch {
     return {};
   }

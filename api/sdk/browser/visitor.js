@@ -1,6 +1,14 @@
 // The visitor: id, user, first variants, and what is known of the visit.
 
-import { cookieDomain, local, readBoth, readCookie, session, writeBoth } from "./storage.js";
+import {
+  cookieDomain,
+  local,
+  readBoth,
+  readCookie,
+  readObject,
+  session,
+  writeBoth,
+} from "./storage.js";
 
 const MOST_ASSIGNMENTS = 60;
 const HANDED_OVER = /[?&]_tl=([\w-]{8,64})\.([0-9a-z]+)/;
@@ -52,6 +60,7 @@ export const recallVisitor = () => {
   const known = stored && /^[\w-]{8,64}$/.test(stored) ? stored : null;
   id = (isFresh && handed[1]) || known || id || newId();
   user = local.get("user");
+  dimensions = readObject(local, "attributes");
   if (!known) session.set("new", "1");
 };
 
@@ -72,18 +81,21 @@ export const keepVisitor = () => {
 export const visitorType = () => (session.get("new") ? "new" : "returning");
 
 /**
- * Remember who the visitor is.
+ * Remember who the visitor is; another user has none of the attributes of the one before.
  *
  * @param {string | null | undefined} newUser
  * @param {Record<string, unknown> | undefined} attributes
  */
 export const setUser = (newUser, attributes) => {
   if (newUser !== undefined) {
+    const before = user;
     user = newUser && `${newUser}`;
-    if (newUser) local.set("user", newUser);
+    if (before && before !== user) dimensions = {};
+    if (user) local.set("user", user);
     else local.remove("user");
   }
   dimensions = { ...dimensions, ...attributes };
+  local.set("attributes", JSON.stringify(dimensions));
 };
 
 /** @type {(id: string) => string} */

@@ -1,5 +1,5 @@
 // Part: Google Analytics 4 and Tag Manager.
 
-import { reportExperience, watchDataLayer } from "../integrations.js";
+import { reportExperience, reportReferrer, watchDataLayer } from "../integrations.js";
 
-Object.assign(PARTS, { reportExperience, watchDataLayer });
+Object.assign(PARTS, { reportExperience, reportReferrer, watchDataLayer });

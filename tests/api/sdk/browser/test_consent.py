@@ -23,7 +23,7 @@ def open_page(site: Site, page: Page, **settings: Any) -> None:
 def traces(page: Page) -> list[str]:
     """What the browser keeps for us."""
     stored = page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]")
-    return sorted([*stored, *(cookie.get("name", "") for cookie in page.context.cookies())])
+    return sorted({*stored, *(cookie.get("name", "") for cookie in page.context.cookies())})
 
 
 def requests(site: Site) -> list[str]:
@@ -86,6 +86,19 @@ def test_denial_holds_where_consent_is_not_required(site: Site, page: Page) -> N
     open_page(site, page)
     wait_until(lambda: site.events("exposure"))
     page.evaluate("truelift.consent(false)")
+    page.reload()
+    assert page.inner_text("h1") == "Original"
+
+
+def test_the_answer_follows_the_cookie_over_the_sites_of_a_domain(site: Site, page: Page) -> None:
+    open_page(site, page, require_consent=True)
+    page.evaluate("truelift.consent(true)")
+    # Another subdomain has the cookies, and a storage of its own.
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    assert page.inner_text("h1") == "Changed"
+    page.evaluate("truelift.consent(false)")
+    page.evaluate("localStorage.clear()")
     page.reload()
     assert page.inner_text("h1") == "Original"
 

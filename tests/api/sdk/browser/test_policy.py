@@ -17,6 +17,25 @@ CHANGES = [
 ]
 
 
+def strict_policy(site: Site) -> str:
+    stub = base64.b64encode(hashlib.sha256(site.stub.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src {site.service} 'sha256-{stub}'; connect-src {site.service};"
+        " style-src 'none'; require-trusted-types-for 'script'; trusted-types truelift"
+    )
+
+
+def test_preview_works_under_a_strict_policy(site: Site, page: Page) -> None:
+    site.config = a_config(an_experiment(thresholds=[2**32, 2**32], changes=CHANGES))
+    site.pages["/"] = a_page("<h1>Original</h1><h2>Second</h2>", head=site.tag())
+    site.page_headers["Content-Security-Policy"] = strict_policy(site)
+    page.goto(f"{site.base}/?truelift_preview=exp_000001:var_000001b")
+    wait_until(lambda: page.locator("truelift-preview").count() == 1)
+    assert page.inner_html("h1") == "<i>New</i>"
+    # The page gets no policy that makes HTML of any text.
+    assert page.evaluate("truelift.preview") is None
+
+
 def test_everything_works_under_a_strict_policy(site: Site, page: Page) -> None:
     site.files["/sdk/v1/pk_test/exp_000001.js"] = "window.ran = 1"
     experiment = an_experiment(
@@ -24,11 +43,7 @@ def test_everything_works_under_a_strict_policy(site: Site, page: Page) -> None:
     )
     site.config = a_config(experiment)
     site.pages["/"] = a_page("<h1>Original</h1><h2>Second</h2>", head=site.tag())
-    stub = base64.b64encode(hashlib.sha256(site.stub.encode()).digest()).decode()
-    site.page_headers["Content-Security-Policy"] = (
-        f"default-src 'none'; script-src {site.service} 'sha256-{stub}'; connect-src {site.service};"
-        " style-src 'none'; require-trusted-types-for 'script'; trusted-types truelift"
-    )
+    site.page_headers["Content-Security-Policy"] = strict_policy(site)
     page.add_init_script(
         "window.violations = [];"
         "document.addEventListener('securitypolicyviolation',"

@@ -131,3 +131,47 @@ def test_id_from_a_stranger_is_not_taken(site: Site, page: Page) -> None:
     wait_until(lambda: len(site.events("pageview")) == 2)
     assert len({event["visitor_id"] for event in site.received}) == 1
     assert page.url == f"{site.base}/"
+
+
+def test_query_arrives_as_it_was_written_and_the_fragment_of_the_page_with_it(site: Site, page: Page) -> None:
+    serve(site, a_redirect("/b", relay_params=True))
+    page.goto(f"{site.base}/?q=a%20b&flag&t=~x&e=%E9#part")
+    page.wait_for_url("**/b**")
+    assert page.url == f"{site.base}/b?q=a%20b&flag&t=~x&e=%E9#part"
+
+
+NO_SESSION = """for (const name of ["sessionStorage", "localStorage"])
+  Object.defineProperty(window, name, { get() { throw new DOMException("denied") } })"""
+
+
+def test_redirects_end_where_storage_throws(site: Site, page: Page) -> None:
+    page.add_init_script(NO_SESSION)
+    back = {"include": [{"match_type": "exact", "value": "/b"}], "exclude": []}
+    serve(site, a_redirect("/b"), a_redirect("/", number=2, pages=back))
+    page.goto(f"{site.base}/")
+    wait_until(lambda: len(site.events("pageview")) == 3)
+    wait_until(lambda: page.evaluate("window.truelift?.loaded"))
+    assert [path for _, path, _ in site.requests if path in {"/", "/b"}] == ["/", "/b", "/"]
+
+
+@pytest.mark.parametrize("thresholds", [[0, 2**32], [2**32, 2**32]], ids=["redirected", "control"])
+def test_where_nothing_can_be_kept_nobody_is_redirected_or_counted(
+    site: Site, page: Page, thresholds: list[int]
+) -> None:
+    page.add_init_script(f"{NO_SESSION}; window.name ||= 'of the page'")
+    serve(site, a_redirect("/b", thresholds=thresholds))
+    page.goto(f"{site.base}/")
+    wait_until(lambda: site.events("pageview"))
+    assert page.evaluate("truelift.variant('test-1')") is None
+    assert site.events("exposure") == []
+    assert page.url == f"{site.base}/"
+
+
+def test_analytics_get_the_referrer_before_the_redirect(site: Site, page: Page) -> None:
+    serve(site, a_redirect("/b"), integrations={"ga4": "G-1", "gtm": True})
+    page.goto(f"{site.base}/", referer="https://search.example/")
+    page.wait_for_url("**/b")
+    wait_until(lambda: len(site.events("pageview")) == 2)
+    told = page.evaluate("dataLayer.map((one) => one[0] ? [...one] : one)")
+    referrer = {"page_referrer": "https://search.example/"}
+    assert told[:2] == [["set", referrer], referrer]

@@ -117,8 +117,18 @@ def test_a_redirect_leads_to_one_address_on_both_sides(
 @pytest.mark.parametrize(
     ("target", "page", "expected"),
     [
-        ("/new?b=~", "https://shop.example/?a=*", "https://shop.example/new?b=%7E&a=*"),
+        ("/new?b=~", "https://shop.example/?a=*", "https://shop.example/new?b=~&a=*"),
         ("/new?b=~ %20", "https://shop.example/?b=1", "https://shop.example/new?b=~%20%20"),
+        (
+            "/new",
+            "https://shop.example/?q=a%20b&flag&t=~x&e=%E9#part",
+            "https://shop.example/new?q=a%20b&flag&t=~x&e=%E9#part",
+        ),
+        (
+            "/new?t=1#own",
+            "https://shop.example/?%74=2&?t=3&=#part",
+            "https://shop.example/new?t=1&?t=3&=#own",
+        ),
         ("/a\\b\\..\\c", "https://shop.example/", "https://shop.example/a/c"),
         ("/a//b/../c/%2e%2E/d", "https://shop.example/", "https://shop.example/a//d"),
         ("/new", "https://shop.example/?a=\ud83d", "https://shop.example/new?a=%EF%BF%BD"),

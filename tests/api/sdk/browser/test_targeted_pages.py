@@ -67,3 +67,44 @@ def test_visitors_who_are_targeted(site: Site, page: Page, condition: dict[str, 
     assert shown_at(site, page, "/?utm_source=Mail&a=7", told) == heading
     # Only what is eligible is counted.
     assert [event["type"] for event in site.events("exposure")] == ["exposure"] * (heading == "Changed")
+
+
+PLAN = when("custom_dimension", "equals", "pro", key="plan")
+
+
+def told_of_plan() -> dict[str, Any]:
+    rules = {"version": 2, "root": {"operator": "and", "children": [PLAN]}}
+    return config_of(url="/", url_match_type="starts_with", targeting_rules=rules)
+
+
+def test_attributes_of_identify_decide_before_the_page_is_painted_and_on_later_pages(
+    site: Site, page: Page
+) -> None:
+    told = told_of_plan()
+    site.config = a_config(*told["experiments"], automata=told["automata"])
+    seen = "<script>shown = document.querySelector('h1').textContent</script>"
+    said = "<script>truelift.identify('u', { plan: 'pro' })</script>"
+    for path, head in (("/", site.tag() + said), ("/next", site.tag())):
+        # The end of the body waits for the script, as the painting does.
+        site.pages[path] = a_page("<h1>Original</h1>", head=head).replace("</body>", f"{seen}</body>")
+        page.goto(site.base + path)
+        wait_until(lambda: page.inner_text("h1") == "Changed")
+    wait_until(lambda: len(site.events("pageview")) == 2)
+    assert len({event["variant_id"] for event in site.events("exposure")}) == 1
+    # Another user has attributes of their own.
+    page.evaluate("truelift.identify('other')")
+    assert "plan" not in page.evaluate("localStorage.truelift_attributes")
+    page.evaluate("truelift.consent(false)")
+    assert "truelift_attributes" not in page.evaluate("Object.keys(localStorage)")
+
+
+def test_a_later_identify_lets_the_visitor_in_once_and_in_no_other_variant(site: Site, page: Page) -> None:
+    told = told_of_plan()
+    assert shown_at(site, page, "/", told) == "Original"
+    page.evaluate("truelift.identify('u', { plan: 'pro' })")
+    assert page.inner_text("h1") == "Changed"
+    for attributes in ("{ plan: 'free' }", "{ plan: 'pro' }"):
+        page.evaluate(f"truelift.identify('u', {attributes})")
+        assert page.inner_text("h1") == "Changed"
+    wait_until(lambda: len(site.events("identify")) == 3)
+    assert len(site.events("exposure")) == 1
