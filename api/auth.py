@@ -1,8 +1,9 @@
 """Authentication and permissions: the caller of a request, and what its key allows."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from fastapi.security import HTTPBearer
 
@@ -10,7 +11,7 @@ from api.errors import ApiError
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
-from pipeline.store.catalog.keys import ApiKey, Scope
+from pipeline.store.catalog.keys import ApiKey, RefusedKey, Scope
 from pipeline.store.catalog.members import Member
 
 bearer: Final = HTTPBearer(
@@ -19,6 +20,9 @@ bearer: Final = HTTPBearer(
     description="An API key. Its scopes and projects bound what it reaches.",
     auto_error=False,
 )
+
+# Notes a refused key, and returns the headers of its answer.
+NoteRefusal: TypeAlias = Callable[[RefusedKey], Mapping[str, str]]
 
 
 class OutOfReachError(NotFoundError):
@@ -38,20 +42,21 @@ class Caller:
         return self.key.id
 
 
-def authenticate(token: str | None, catalog: Catalog, now: datetime) -> Caller:
-    """Authenticate a bearer token; ApiError `invalid_api_key`.
+def authenticate(token: str | None, catalog: Catalog, now: datetime, note: NoteRefusal) -> Caller:
+    """Authenticate a bearer token, and note a refused one; ApiError `invalid_api_key`.
 
     A missing, malformed, unknown, wrong or revoked token gets the same answer after the same work, so that
     neither the answer nor its time tells which it is.
     """
-    key = catalog.keys.find_by_token(token or "", now=now)
-    if key is None:
-        raise ApiError(
-            "invalid_api_key",
-            "send a valid API key in the header `Authorization: Bearer <API_KEY>`",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
-    return Caller(key, catalog.accounts.get(key.account_id))
+    found = catalog.keys.find_by_token(token or "", now=now)
+    if isinstance(found, RefusedKey):
+        raise invalid_key("send a valid API key in the header `Authorization: Bearer <API_KEY>`", note(found))
+    return Caller(found, catalog.accounts.get(found.account_id))
+
+
+def invalid_key(message: str, headers: Mapping[str, str]) -> ApiError:
+    """Build the refusal of a key, with more headers of its answer."""
+    return ApiError("invalid_api_key", message, headers={"WWW-Authenticate": "Bearer", **headers})
 
 
 def require_served(caller: Caller) -> None:

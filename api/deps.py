@@ -1,6 +1,7 @@
 """Dependencies of routes; the scope that a route needs is part of the type in its signature."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request, Security
@@ -68,7 +69,8 @@ def authenticated(
     now: Now,
 ) -> Caller:
     """Authenticate the caller and count the request: 401, 429."""
-    caller = authenticate(credentials.credentials if credentials else None, services.catalog, now)
+    note = partial(services.key_refusals.note, request, "api")
+    caller = authenticate(credentials.credentials if credentials else None, services.catalog, now, note)
     if not hasattr(request.state, "caller"):
         account = caller.account
         request.state.caller = caller

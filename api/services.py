@@ -10,6 +10,7 @@ from cryptography.fernet import Fernet
 from fastapi import Request
 
 from api.bodies.slices import Turns
+from api.middleware.key_refusals import KeyRefusals
 from api.middleware.rate_limits import RateLimits
 from api.results.answers import ResultsAnswers
 from api.results.kept_answers import KeptAnswers
@@ -54,6 +55,7 @@ class Services(PipelineServices):
     limits: RateLimits
     quotas: BrowserQuotas
     address_key: AddressKey
+    key_refusals: KeyRefusals
     cipher: Fernet
     turns: Turns
     page_threads: CapacityLimiter
@@ -98,6 +100,7 @@ def open_services(
         first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest, settings)
         stack.callback(first_assignments.close)
         first_assignments.open_saved(OPENING_SECONDS)
+        address_key = address_keys(derive_secret(settings, b"address_key"))
         yield Services(
             settings=settings,
             lock=pipeline.lock,
@@ -121,7 +124,8 @@ def open_services(
             stored_visits=StoredVisits(),
             limits=RateLimits(settings),
             quotas=BrowserQuotas(settings),
-            address_key=address_keys(derive_secret(settings, b"address_key")),
+            address_key=address_key,
+            key_refusals=KeyRefusals(pipeline.catalog.refused_keys, address_key),
             cipher=open_cipher(settings),
             turns=Turns(),
             page_threads=CapacityLimiter(PAGE_THREADS),

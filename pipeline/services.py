@@ -1,5 +1,6 @@
 """Services of the pipeline: the open store, and what works on it."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -24,11 +25,14 @@ from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
 from pipeline.sources.watermarks import remove_watermarks
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.ownership.opening import opened_store
 from pipeline.store.ownership.store_lock import StoreLock, locked_store
 from pipeline.store.private_files import hide_new_files, restrict
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.upgrade_backup import back_up_before_migration
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,7 @@ def open_pipeline(
         restrict(_stored_paths(settings))
         back_up_before_migration(settings, now=clock())
         catalog, warehouse = stack.enter_context(opened_store(settings, lock.owner, accept_loss=accept_loss))
+        stack.callback(_write_refused_keys, catalog)
         # A killed import left them.
         rmtree(settings.staged_imports_path, ignore_errors=True)
         ingest = Ingest(warehouse, settings)
@@ -140,6 +145,14 @@ def _stored_paths(settings: Settings) -> Iterator[Path]:
         if folder.is_dir():
             yield folder
             yield from folder.rglob("*")
+
+
+def _write_refused_keys(catalog: Catalog) -> None:
+    """Tell the audit trails of keys that were refused since the job's last run."""
+    try:
+        catalog.refused_keys.write()
+    except CatalogBusyError:
+        logger.warning("the audit trail lacks keys that were refused last: the catalog was busy")
 
 
 def _unit_attributes(catalog: Catalog, project_id: str) -> set[str]:

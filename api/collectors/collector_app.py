@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from fastapi import APIRouter, Request, Response
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
 from api.bodies.slices import Turns
@@ -25,6 +26,8 @@ from pipeline.events.address_keys import AddressKey, address_keys
 from pipeline.events.request_headers.location import Locations
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.keys import RefusedKey
+from pipeline.store.catalog.refused_keys import Way
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     f"{SDK_PATHS}track": answer_events,
@@ -33,6 +36,18 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
 # A request whose project is changed that often while it is answered is left to the owner.
 MOST_ATTEMPTS: Final = 3
 _RAW_PATHS: Final = frozenset(path.encode() for path in ENDPOINTS)
+
+
+class LeftToOwnerError(Exception):
+    """The owner answers the request from its beginning."""
+
+
+class OwnersRefusals:
+    """Refusals of keys, which the owner notes and answers, for all processes together."""
+
+    def note(self, _request: HTTPConnection, _way: Way, _refused: RefusedKey) -> NoReturn:
+        """Leave the request to the owner."""
+        raise LeftToOwnerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +62,7 @@ class CollectorServices:
     snippet_verification: SnippetVerification
     locations: Locations
     owner: OwnerLink
+    key_refusals: OwnersRefusals
 
     def admission(self, request: Request) -> RemoteAdmission:
         """Begin the admission of a request, which `retry_when_stale` ends."""
@@ -65,6 +81,7 @@ def collector_services(settings: Settings, catalog: Catalog, owner: OwnerLink) -
         snippet_verification=SnippetVerification(catalog),
         locations=Locations(settings.geoip_file),
         owner=owner,
+        key_refusals=OwnersRefusals(),
     )
 
 
@@ -118,6 +135,9 @@ def retry_when_stale(endpoint: Endpoint) -> Callable[[Request], Awaitable[Respon
                 return await _answer_once(endpoint, IndexedRequest(request.scope, receive))
             except StaleProjectError:
                 receive.rewind()
+            except LeftToOwnerError:
+                receive.rewind()
+                break
         request.state.left_to_owner = receive
         return NoResponse()
 

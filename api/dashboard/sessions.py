@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from api.auth import authenticate, require_served
 from api.dashboard.page_errors import PageError
 from api.services import Services
 from pipeline.clock import utc_now
+from pipeline.store.catalog.keys import RefusedKey
 from pipeline.store.catalog.sign_in.session_repository import LONGEST
 
 COOKIE: Final = "truelift_session"
@@ -36,7 +38,10 @@ async def sign_in(request: Request, api_token: str) -> str:
 
     def begin() -> str:
         services: Services = request.app.state.services
-        caller = authenticate(api_token, services.catalog, utc_now())
+        note = partial(services.key_refusals.note, request, "sign_in")
+        caller = authenticate(api_token, services.catalog, utc_now(), note)
+        if not caller.account.is_served:
+            note(RefusedKey("inactive", caller.key))
         require_served(caller)
         encrypted = services.cipher.encrypt(api_token.encode())
         return services.catalog.sessions.create(caller.account.id, caller.key.id, encrypted, now=utc_now())
@@ -58,6 +63,8 @@ async def take_link(request: Request, secret: str) -> str:
 
     token = await run_in_threadpool(take)
     if token is None:
+        services: Services = request.app.state.services
+        services.key_refusals.note(request, "sign_in_link", RefusedKey("unknown"))
         raise PageError(404, "This link was used, or is older than a minute. Run `truelift open` again.")
     return token.decode()
 

@@ -28,9 +28,12 @@ async def sign_in(request: Request) -> Response:
     except ApiError as error:
         is_unknown = error.code == "invalid_api_key"
         problem = "This is no valid API key, or it was revoked." if is_unknown else error.message
-        return await render(
+        answer: Response = await render(
             request, "sign_in.html", status=401 if is_unknown else 402, problem=problem, next=wanted
         )
+        if retry_after := error.headers.get("Retry-After"):
+            answer.headers["Retry-After"] = retry_after
+        return answer
     await end_session(request)
     answer = redirect(_own_address(wanted))
     set_cookie(request, answer, secret)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from api.auth import authenticate, bearer, require_served
 from api.bodies.reader import MAX_BODY_BYTES
+from api.services import Services
 from pipeline.clock import utc_now
 
 if TYPE_CHECKING:
@@ -49,11 +51,13 @@ class McpEndpoint:
         """Serve one request; ApiError `invalid_api_key` or `account_inactive`."""
         request = Request(scope)
         credentials = await bearer(request)
+        services: Services = request.app.state.services
         caller = await run_in_threadpool(
             authenticate,
             credentials.credentials if credentials else None,
-            request.app.state.services.catalog,
+            services.catalog,
             utc_now(),
+            partial(services.key_refusals.note, request, "mcp"),
         )
         require_served(caller)
         request.state.caller = caller

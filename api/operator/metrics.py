@@ -17,6 +17,8 @@ from api.operator.operator_access import bearer_token, is_same_token
 from api.services import Services
 from pipeline.disk_space import free_bytes
 from pipeline.settings import Settings
+from pipeline.store.catalog.keys import Refusal
+from pipeline.store.catalog.refused_keys import Way
 
 _MICROSECONDS: Final = 1_000_000
 
@@ -52,6 +54,7 @@ class _ServiceCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         yield from _request_metrics(self._requests)
+        yield from _key_metrics(self._services.key_refusals.counted())
         yield from _ingest_metrics(self._services)
         yield from _disk_metrics(self._services)
         yield from _work_metrics(self._services)
@@ -66,6 +69,15 @@ def _request_metrics(requests: Mapping[tuple[str, str, int], int]) -> Iterator[M
     for (method, route, status), count in sorted(requests.items()):
         answered.add_metric([method, route, str(status)], count)
     yield answered
+
+
+def _key_metrics(refusals: Mapping[tuple[Way, Refusal], int]) -> Iterator[Metric]:
+    refused = CounterMetricFamily(
+        "truelift_refused_keys", "Keys that were refused with 401.", labels=["way", "reason"]
+    )
+    for labels, count in sorted(refusals.items()):
+        refused.add_metric(labels, count)
+    yield refused
 
 
 def _ingest_metrics(services: Services) -> Iterator[Metric]:

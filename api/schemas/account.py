@@ -13,6 +13,9 @@ from pipeline.store.catalog import accounts, audit, members
 from pipeline.store.catalog.members import Role
 from pipeline.store.catalog.plans import PlanKey, SubscriptionStatus
 
+Action = Literal["created", "changed", "deleted", "refused"]
+# Actions that change nothing; an entry about one has a field of its name.
+_BESIDE_CHANGES: Final[tuple[Action, ...]] = ("refused",)
 RATE_LIMIT = "Requests per minute of all keys of the account together."
 ROLE: Final = "Owners and admins manage members and API keys; nobody gives a role above their own."
 # The entry itself says when.
@@ -21,7 +24,12 @@ _MEMBER: Final = frozenset({"name", "email_address", "role", "accepted_at"})
 _ACCOUNT: Final = frozenset(
     {"name", "slug", "plan", "subscription_status", "max_projects_override", "rate_limit_override"}
 )
-_KEY: Final = frozenset({"name", "environment", "scopes", "project_ids", "member_id", "revoked_at"})
+_KEY: Final = frozenset(
+    {
+        *("name", "environment", "scopes", "project_ids", "member_id", "revoked_at"),
+        *("refused", "reason", "way"),
+    }
+)
 # By the beginning of an id: what it is of, and the fields whose values are shown. What is not listed is not
 # shown, so that a new column with a secret stays one.
 _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
@@ -128,7 +136,9 @@ class AuditEntry(BaseModel):
     at: datetime = Field(description="Time of the write, in UTC.")
     actor: str = Field(description="Id of the API key, or what acted without one, such as the command line.")
     actor_name: str | None = Field(description="Name of the API key; null where no key of the account acted.")
-    action: Literal["created", "changed", "deleted"]
+    action: Action = Field(
+        description="`refused` tells of requests with a wrong or revoked key, by their number."
+    )
     subject_type: str = Field(description="`account`, `member`, `api_key`, `project`, `experiment` …")
     subject_id: str = Field(description="Id of what was written.")
     changes: dict[str, tuple[Any, Any]] = Field(
@@ -155,8 +165,11 @@ class AuditEntry(BaseModel):
         )
 
 
-def _action(entry: audit.AuditEntry) -> Literal["created", "changed", "deleted"]:
-    """Tell by the id, which every object has from its creation to its deletion."""
+def _action(entry: audit.AuditEntry) -> Action:
+    """Tell by the id, which every object has from its creation to its deletion, or by a field of the name."""
+    for action in _BESIDE_CHANGES:
+        if action in entry.changes:
+            return action
     before, after = entry.changes.get("id", (entry.subject_id, entry.subject_id))
     if before is None:
         return "created"

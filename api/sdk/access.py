@@ -8,7 +8,7 @@ import msgspec
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from api.auth import Caller, authenticate, require_scope, require_served
+from api.auth import Caller, authenticate, invalid_key, require_scope, require_served
 from api.bodies.reader import content_encoding_of
 from api.errors import ANSWERED, INVALID, ApiError
 from api.middleware.proxies import client_address
@@ -23,6 +23,7 @@ from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.events.request_headers.consent import missing_consent
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.keys import RefusedKey
 from pipeline.store.event_columns import Sender
 
 SCOPE: Final = "sdk:write"
@@ -86,7 +87,7 @@ async def read_request(
     admission = services.admission(request)
     authorization = request.headers.get("authorization")
     if authorization is not None:
-        caller = await _server_caller(authorization, services)
+        caller = await _server_caller(request, authorization, services)
         try:
             require_served(caller)
             require_scope(caller, SCOPE)
@@ -138,10 +139,14 @@ def _declared_size(request: Request) -> int | None:
     return int(declared) if declared.isdecimal() else None
 
 
-async def _server_caller(authorization: str, services: SdkServices) -> Caller:
+async def _server_caller(request: Request, authorization: str, services: SdkServices) -> Caller:
     scheme, _, token = authorization.partition(" ")
     return await run_in_threadpool(
-        authenticate, token if scheme.lower() == "bearer" else None, services.catalog, utc_now()
+        authenticate,
+        token if scheme.lower() == "bearer" else None,
+        services.catalog,
+        utc_now(),
+        partial(services.key_refusals.note, request, "sdk"),
     )
 
 
@@ -177,13 +182,14 @@ async def project_of_key(services: SdkServices, sdk_key: str) -> CachedProject:
 
 async def project_of_browser(request: Request, services: SdkServices, admission: Admission) -> CachedProject:
     """Find the project of a public key, and count the request to it: 401, 429, 402."""
+    sdk_key = sdk_key_of(request)
     try:
-        cached = await project_of_key(services, sdk_key_of(request))
+        cached = await project_of_key(services, sdk_key)
     except NotFoundError:
-        raise ApiError(
-            "invalid_api_key",
+        refused = RefusedKey("unknown" if sdk_key else "missing")
+        raise invalid_key(
             "send the project's public key as X-SDK-Key or ?key=, or a bearer key with the scope sdk:write",
-            headers={"WWW-Authenticate": "Bearer"},
+            services.key_refusals.note(request, "public_key", refused),
         ) from None
     await admission.count_request(cached.project.id)
     if not cached.account.is_served:

@@ -1,11 +1,13 @@
 """Admission of SDK requests: rate limit, quotas, exposures that count, and storage."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
@@ -23,6 +25,8 @@ from pipeline.events.request_headers.location import Locations
 from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.keys import RefusedKey
+from pipeline.store.catalog.refused_keys import Way
 
 
 class Browser(NamedTuple):
@@ -62,6 +66,13 @@ class Admission(Protocol):
         """Return once events, of `size` bytes in memory, are on disk; raises as `Ingest.submit`."""
 
 
+class NotesRefusals(Protocol):
+    """A record of refused keys."""
+
+    def note(self, request: HTTPConnection, way: Way, refused: RefusedKey, /) -> Mapping[str, str]:
+        """Note a refusal, and return the headers of its answer."""
+
+
 class SdkServices(Protocol):
     """Services that a request with events needs."""
 
@@ -80,6 +91,10 @@ class SdkServices(Protocol):
     @property
     def address_key(self) -> AddressKey:
         """Hashes of network addresses."""
+
+    @property
+    def key_refusals(self) -> NotesRefusals:
+        """Notes of refused keys."""
 
     @property
     def locations(self) -> Locations:

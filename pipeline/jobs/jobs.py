@@ -182,6 +182,11 @@ def forget_expired_replies(services: PipelineServices) -> None:
     services.catalog.idempotency_keys.delete_expired(now=services.clock())
 
 
+def write_refused_keys(services: PipelineServices) -> None:
+    """Tell the audit trails of refused keys."""
+    services.catalog.refused_keys.write()
+
+
 REMOVE_DELETED: Final = Job("remove_deleted_projects", lambda _: _MINUTE, remove_deleted_projects)
 JOBS: Final = (
     Job("refresh_results", lambda settings: settings.refresh_seconds, refresh_results),
@@ -206,6 +211,7 @@ JOBS: Final = (
     Job("end_begun_erasures", lambda _: _MINUTE, end_begun_erasures),
     Job("forget_old_deliveries", lambda _: 60 * _MINUTE, forget_old_deliveries),
     Job("forget_old_runs", lambda _: 60 * _MINUTE, forget_old_runs),
+    Job("write_refused_keys", lambda _: _MINUTE, write_refused_keys),
     Job("remove_left_import_files", lambda _: 60 * _MINUTE, remove_left_import_files),
 )
 

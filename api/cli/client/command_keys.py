@@ -21,7 +21,6 @@ from pipeline.store.private_files import OWNERS_FILE, restrict
 if TYPE_CHECKING:
     from pipeline.settings import Settings
     from pipeline.store.catalog.catalog import Catalog
-    from pipeline.store.catalog.keys import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +117,11 @@ def _write(path: Path, tokens: dict[str, str]) -> None:
 
 
 def _works(catalog: "Catalog", account_id: str, token: str, purpose: Purpose) -> bool:
-    key: ApiKey | None = catalog.keys.find_by_token(token, now=utc_now())
+    from pipeline.store.catalog.keys import ApiKey
+
+    key = catalog.keys.find_by_token(token, now=utc_now())
     return (
-        key is not None
+        isinstance(key, ApiKey)
         and key.account_id == account_id
         and key.is_account_wide
         and set(purpose.scopes) <= set(key.scopes)

@@ -21,6 +21,7 @@ from pipeline.store.catalog.metrics.metric_repository import Metrics
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
 from pipeline.store.catalog.recorded_looks import RecordedLooks
+from pipeline.store.catalog.refused_keys import RefusedKeys
 from pipeline.store.catalog.runs.run_repository import Runs
 from pipeline.store.catalog.sign_in.session_repository import Sessions
 from pipeline.store.catalog.sign_in.sign_in_links import SignInLinks
@@ -41,6 +42,7 @@ class Catalog:
     accounts: Accounts
     members: Members
     keys: Keys
+    refused_keys: RefusedKeys
     projects: Projects
     experiments: Experiments
     metrics: Metrics
@@ -87,6 +89,7 @@ class Catalog:
             accounts=Accounts(database),
             members=Members(database),
             keys=Keys(database),
+            refused_keys=RefusedKeys(database),
             projects=Projects(database),
             experiments=Experiments(database),
             metrics=Metrics(database),

@@ -29,6 +29,9 @@ Scope = Literal[
     "sdk:write",
 ]
 Environment = Literal["live", "test"]
+# No token, one of no key, one with the id of a key but another secret, and one of a key that was revoked or
+# whose account is not served.
+Refusal = Literal["missing", "unknown", "wrong", "revoked", "inactive"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 ENVIRONMENTS: Final[tuple[Environment, ...]] = get_args(Environment)
 # Coarse, since a write for every request would cost more than the request.
@@ -59,6 +62,14 @@ class ApiKey:
     def reaches(self, project_id: str) -> bool:
         """Return whether the key has access to a project of its account."""
         return self.is_account_wide or project_id in self.project_ids
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedKey:
+    """A token that opens nothing; `key` is the one with its id, where there is one."""
+
+    reason: Refusal
+    key: ApiKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +111,8 @@ class Keys:
             new = NewKey(member_id, name, scopes, project_ids, environment)
             return add_key(connection, account_id, new, actor)
 
-    def find_by_token(self, token: str, *, now: datetime) -> ApiKey | None:
-        """Return the key of a token; None for an unknown, malformed, wrong or revoked one.
+    def find_by_token(self, token: str, *, now: datetime) -> ApiKey | RefusedKey:
+        """Return the key of a token, or why an unknown, malformed, wrong or revoked one is refused.
 
         Each of them takes the same work: one look-up, one digest, one comparison in constant time.
         """
@@ -109,9 +120,13 @@ class Keys:
         with self._database.read() as connection:
             row = connection.execute(query).mappings().one_or_none()
         is_match = matches(token, row["digest"] if row else None)
-        if row is None or not is_match or row["revoked_at"] is not None:
-            return None
+        if row is None:
+            return RefusedKey("unknown" if token else "missing")
         key = _key_from(row)
+        if not is_match:
+            return RefusedKey("wrong", key)
+        if key.revoked_at is not None:
+            return RefusedKey("revoked", key)
         self._note_use(key, now)
         return key
 

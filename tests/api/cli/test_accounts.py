@@ -14,7 +14,8 @@ from tests.api.cli.conftest import Run
 def key_of(folder: Path, token: str) -> ApiKey | None:
     catalog = Catalog.open(Settings(data_dir=folder))
     try:
-        return catalog.keys.find_by_token(token, now=datetime.now(UTC))
+        found = catalog.keys.find_by_token(token, now=datetime.now(UTC))
+        return found if isinstance(found, ApiKey) else None
     finally:
         catalog.close()
 

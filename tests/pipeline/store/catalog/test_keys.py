@@ -6,7 +6,7 @@ from sqlalchemy import select
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
-from pipeline.store.catalog.keys import SCOPES, ApiKey
+from pipeline.store.catalog.keys import SCOPES, ApiKey, RefusedKey
 from pipeline.store.catalog.schema import api_keys
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -21,7 +21,7 @@ def a_key(catalog: Catalog, account: Account, **overrides: object) -> tuple[ApiK
 def test_first_token_is_an_account_wide_live_key_with_every_scope(catalog: Catalog) -> None:
     account, owner, token = catalog.accounts.create("Acme", "owner@acme.example")
     key = catalog.keys.find_by_token(token, now=NOW)
-    assert key is not None
+    assert isinstance(key, ApiKey)
     assert (key.account_id, key.member_id) == (account.id, owner.id)
     assert (key.environment, key.scopes, key.is_account_wide) == ("live", SCOPES, True)
 
@@ -38,13 +38,15 @@ def test_tampered_token_is_nobodys(catalog: Catalog, account: Account) -> None:
     _, token = a_key(catalog, account)
     flipped = token[:-1] + ("0" if token[-1] != "0" else "1")
     for wrong in ("", "svc", "svc_live__", "svc_live_x_y", token[:-1], token + "0", flipped, token.upper()):
-        assert catalog.keys.find_by_token(wrong, now=NOW) is None
+        assert isinstance(catalog.keys.find_by_token(wrong, now=NOW), RefusedKey)
 
 
 def test_revoked_key_stops_at_once_and_stays_listed(catalog: Catalog, account: Account) -> None:
     key, token = a_key(catalog, account)
     catalog.keys.revoke(account.id, key.id, now=NOW)
-    assert catalog.keys.find_by_token(token, now=NOW) is None
+    assert catalog.keys.find_by_token(token, now=NOW) == RefusedKey(
+        "revoked", catalog.keys.of_account(account.id)[0]
+    )
     assert catalog.keys.of_account(account.id)[0].revoked_at == NOW
 
 
