@@ -162,6 +162,7 @@ ProjectOfReadableExperiments = Annotated[Project, Security(project_in_path, scop
 ProjectOfWritableExperiments = Annotated[Project, Security(project_in_path, scopes=["experiments:write"])]
 ReadableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:read"])]
 WritableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:write"])]
+ResultsReader = Annotated[Caller, Security(authorized, scopes=["results:read"])]
 ProjectOfReadableResults = Annotated[Project, Security(project_in_path, scopes=["results:read"])]
 ProjectOfReadableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:read"])]
 ProjectOfWritableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]

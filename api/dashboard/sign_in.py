@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from api.dashboard import sessions
 from api.dashboard.forms import read_button, read_public_form
-from api.dashboard.page_answers import public, redirect, render, signed_in
+from api.dashboard.page_answers import HEADERS, public, redirect, render, signed_in
 from api.dashboard.sessions import SignedIn, end_session, set_cookie
 from api.errors import ApiError
 
@@ -43,6 +43,9 @@ async def sign_in(request: Request) -> Response:
 @public
 async def sign_in_by_link(request: Request) -> Response:
     """Begin a session with a link of the command line, which works once; the session before, if any, ends."""
+    if request.method == "HEAD":
+        # Programs look at links before people follow them: nothing is used up, and nothing told.
+        return Response(headers=HEADERS)
     api_token = await sessions.take_link(request, request.path_params["secret"])
     secret = await sessions.sign_in(request, api_token)
     await end_session(request)

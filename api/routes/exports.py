@@ -7,7 +7,7 @@ from typing import Annotated, Any, BinaryIO, Final
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from api.deps import ExperimentOfReadableResults, ProjectOfReadableResults, ServicesDep
+from api.deps import ExperimentOfReadableResults, ProjectOfReadableResults, ResultsReader, ServicesDep
 from api.errors import KEY_CODES, documented
 from api.results.threads import on_results_threads
 from api.schemas.segment_filters import ExportQuery
@@ -39,6 +39,7 @@ router = APIRouter(
 @router.get("/export", response_class=StreamingResponse, responses=FILE)
 @on_results_threads
 def export_results(
+    caller: ResultsReader,
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
     query: Annotated[ExportQuery, Query()],
@@ -46,6 +47,8 @@ def export_results(
 ) -> StreamingResponse:
     """Export every counted visitor: variant, first exposure, segments, and the outcome of each goal."""
     file = services.exports.visitors(experiment, project, query.filters, query.format, now=utc_now())
+    exported = {"exported": [None, query.format]}
+    services.catalog.audit.add(project.account_id, caller.actor, experiment.id, exported)
     headers = {
         "Content-Length": str(os.fstat(file.fileno()).st_size),
         "Content-Disposition": f'attachment; filename="{experiment.test_key}.{query.format}"',

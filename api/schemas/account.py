@@ -13,9 +13,11 @@ from pipeline.store.catalog import accounts, audit, members
 from pipeline.store.catalog.members import Role
 from pipeline.store.catalog.plans import PlanKey, SubscriptionStatus
 
-Action = Literal["created", "changed", "deleted", "refused"]
-# Actions that change nothing; an entry about one has a field of its name.
-_BESIDE_CHANGES: Final[tuple[Action, ...]] = ("refused",)
+Action = Literal["created", "changed", "deleted", "exported", "backed_up", "tested", "refused"]
+# Actions that change nothing of their subject; an entry about one has a field of its name.
+_BESIDE_CHANGES: Final[tuple[Action, ...]] = ("exported", "backed_up", "tested", "refused")
+# Of every subject.
+_ALWAYS: Final = frozenset({*_BESIDE_CHANGES, "reason", "way"})
 RATE_LIMIT = "Requests per minute of all keys of the account together."
 ROLE: Final = "Owners and admins manage members and API keys; nobody gives a role above their own."
 # The entry itself says when.
@@ -24,12 +26,7 @@ _MEMBER: Final = frozenset({"name", "email_address", "role", "accepted_at"})
 _ACCOUNT: Final = frozenset(
     {"name", "slug", "plan", "subscription_status", "max_projects_override", "rate_limit_override"}
 )
-_KEY: Final = frozenset(
-    {
-        *("name", "environment", "scopes", "project_ids", "member_id", "revoked_at"),
-        *("refused", "reason", "way"),
-    }
-)
+_KEY: Final = frozenset({"name", "environment", "scopes", "project_ids", "member_id", "revoked_at"})
 # By the beginning of an id: what it is of, and the fields whose values are shown. What is not listed is not
 # shown, so that a new column with a secret stays one.
 _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
@@ -137,7 +134,8 @@ class AuditEntry(BaseModel):
     actor: str = Field(description="Id of the API key, or what acted without one, such as the command line.")
     actor_name: str | None = Field(description="Name of the API key; null where no key of the account acted.")
     action: Action = Field(
-        description="`refused` tells of requests with a wrong or revoked key, by their number."
+        description="`exported` tells of visitors of an experiment, `backed_up` of an account, `tested` of a "
+        "webhook, `refused` of a key that was wrong or revoked; the field of that name says more."
     )
     subject_type: str = Field(description="`account`, `member`, `api_key`, `project`, `experiment` …")
     subject_id: str = Field(description="Id of what was written.")
@@ -160,7 +158,9 @@ class AuditEntry(BaseModel):
             subject_type=subject_type,
             subject_id=entry.subject_id,
             changes={
-                field: (before, after) for field, (before, after) in entry.changes.items() if field in shown
+                field: (before, after)
+                for field, (before, after) in entry.changes.items()
+                if field in shown | _ALWAYS
             },
         )
 

@@ -26,6 +26,7 @@ from pipeline.disk_space import disk_full_errors, require_space
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from pipeline.store.catalog.backends import sqlite_path
+from pipeline.store.catalog.members import COMMAND_LINE
 from pipeline.store.copies.catalog_copy import copy_to_file
 from pipeline.store.copies.warehouse_copy import copy_warehouse
 from pipeline.store.private_files import (
@@ -43,7 +44,8 @@ def write_backup(store: PipelineServices, folder: Path, *, with_snapshots: bool)
     """Write a backup of a store into a new or an empty folder, as of one moment.
 
     It holds every event that was acknowledged before the call. The store takes reads and writes meanwhile.
-    The manifest comes last: a backup that was not finished has none.
+    The manifest comes last: a backup that was not finished has none. The audit trail of each account tells of
+    it.
 
     Raises:
         BackupError: the folder is not empty or in the data folder, or events cannot be loaded at present.
@@ -75,6 +77,8 @@ def write_backup(store: PipelineServices, folder: Path, *, with_snapshots: bool)
             files=tuple(describe_file(folder, path) for path in written if path.name != UNFINISHED),
         )
         _sync(folder)
+        # Before the backup is whole: none is without its entry.
+        store.catalog.audit.add_to_all(COMMAND_LINE, {"backed_up": [None, taken_at]})
         write_manifest(folder, manifest)
     return manifest
 

@@ -60,11 +60,15 @@ def _write_here(data_dir: Path, experiment_id: str, form: Format, file: BinaryIO
     from pipeline.results.exports import Exports
     from pipeline.results.filters import SegmentFilters
     from pipeline.results.reports_by_id import find_experiment
+    from pipeline.store.catalog.members import COMMAND_LINE
 
     with opened_store(data_dir) as store:
         project, experiment = find_experiment(store.catalog, experiment_id)
         exports = Exports(store.warehouse, store.results, store.settings)
         with exports.visitors(experiment, project, SegmentFilters(), form, now=utc_now()) as visitors:
+            store.catalog.audit.add(
+                project.account_id, COMMAND_LINE, experiment.id, {"exported": [None, form]}
+            )
             shutil.copyfileobj(visitors, file)
 
 

@@ -11,6 +11,7 @@ from api.deps import (
     PerPage,
     ProjectOfReadableWebhooks,
     ProjectOfWritableWebhooks,
+    ProjectsWriter,
 )
 from api.errors import KEY_CODES, ApiError, documented
 from api.idempotency.route import IdempotentRoute
@@ -45,10 +46,15 @@ def list_webhook_deliveries(
 
 @router.post("/test", status_code=202, responses=documented("invalid_request"))
 def test_webhook(
-    project: ProjectOfWritableWebhooks, webhook_id: WebhookId, catalog: CatalogDep, now: Now
+    caller: ProjectsWriter,
+    project: ProjectOfWritableWebhooks,
+    webhook_id: WebhookId,
+    catalog: CatalogDep,
+    now: Now,
 ) -> Single[Delivery]:
     """Queue a test message, which is sent within seconds; `list_webhook_deliveries` shows what came of it."""
     webhook = catalog.webhooks.get(project.id, webhook_id)
     if webhook.disabled_reason is not None:
         raise ApiError("invalid_request", "the webhook is disabled; enable it first")
-    return Single(data=Delivery.of(catalog.deliveries.add_test(webhook, {"project_id": project.id}, now=now)))
+    queued = catalog.deliveries.add_test(webhook, project, actor=caller.actor, now=now)
+    return Single(data=Delivery.of(queued))

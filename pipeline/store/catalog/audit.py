@@ -1,4 +1,7 @@
-"""Audit trail: one entry for every write, in the transaction of that write."""
+"""Audit trail: one entry for every write, in the transaction of that write.
+
+What happens without a write has an entry with a field of that name, such as `exported`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +14,7 @@ from pipeline.clock import utc_now
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.pagination import Page, fetch_page
-from pipeline.store.catalog.schema import audit
+from pipeline.store.catalog.schema import accounts, audit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,12 @@ class Audit:
         """Add an entry about what is not in the catalog, in a transaction of its own."""
         with self._database.write() as connection:
             record(connection, account_id, actor, subject_id, changes)
+
+    def add_to_all(self, actor: str, changes: Mapping[str, Any]) -> None:
+        """Add an entry about each account to its trail."""
+        with self._database.write() as connection:
+            for account_id in connection.scalars(select(accounts.c.id)).all():
+                record(connection, account_id, actor, account_id, changes)
 
     def was_deleted(self, subject_id: str) -> bool:
         """Return whether an object was deleted; ids are never reused."""

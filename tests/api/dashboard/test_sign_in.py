@@ -101,3 +101,15 @@ def test_behind_https_the_cookie_is_secure(customer: Customer) -> None:
     assert isinstance(customer.client, TestClient)
     browser = TestClient(customer.client.app, base_url="https://testserver", follow_redirects=False)
     assert "secure" in browser.post("/sign-in", data={"key": customer.token}).headers["set-cookie"].lower()
+
+
+def test_a_look_at_a_link_does_not_use_it_up(customer: Customer) -> None:
+    services = customer.services
+    encrypted = services.cipher.encrypt(customer.token.encode())
+    secret = services.catalog.sign_in_links.create(encrypted, now=utc_now())
+    assert isinstance(customer.client, TestClient)
+    browser = TestClient(customer.client.app, follow_redirects=False)
+    looks = [browser.head(f"/sign-in/{one}") for one in (secret, "none")]
+    assert [(one.status_code, "set-cookie" in one.headers) for one in looks] == [(200, False)] * 2
+    answers = [browser.get(f"/sign-in/{secret}").status_code for _ in range(2)]
+    assert answers == [303, 404]

@@ -1,8 +1,10 @@
 """The audit trail: who changed what, without secrets, for owners and admins only."""
 
+from pathlib import Path
 from typing import Any
 
 from api.services import Services
+from pipeline.encryption_key import operator_token
 from pipeline.store.catalog.audit import record
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer
@@ -116,3 +118,57 @@ def test_a_sign_in_to_the_dashboard_is_told(customer: Customer) -> None:
     assert newest["changes"] == {"key_id": [None, newest["actor"]]}
     customer.client.post("/sign-in", data={"key": "nonsense"}, follow_redirects=False)
     assert entries(customer)[0] == newest
+
+
+def test_exports_are_told_over_the_api_and_on_the_dashboard(customer: Customer, experiment: str) -> None:
+    id_ = experiment.rpartition("/")[2]
+    customer.post(f"{experiment}/start")
+    assert customer.get(f"{experiment}/results/export", format="csv").status_code == 200
+    error_of(customer.get(f"{experiment}/results/export", format="xls"), 422, "validation_error")
+    customer.client.post("/sign-in", data={"key": customer.token}, follow_redirects=False)
+    page = customer.client.get(f"{experiment}/export?format=parquet")
+    trail = customer.client.get(f"/account/audit?subject_id={id_}").text
+    customer.client.cookies.clear()
+    assert page.status_code == 200
+    second, first = entries(customer, subject_id=id_)[:2]
+    assert [one["action"] for one in (first, second)] == ["exported", "exported"]
+    assert {one["actor_name"] for one in (first, second)} == {"First key"}
+    assert [one["changes"] for one in (first, second)] == [
+        {"exported": [None, "csv"]},
+        {"exported": [None, "parquet"]},
+    ]
+    assert "exported experiment" in trail
+    assert "parquet" in trail
+
+
+def test_a_test_of_a_webhook_is_told_once(customer: Customer, project: str) -> None:
+    webhook = customer.a_webhook(project)
+    once = {"Idempotency-Key": "test it"}
+    sent = [customer.call("POST", f"{webhook}/test", headers=once).json() for _ in range(2)]
+    newest, created = entries(customer, subject_id=webhook.rpartition("/")[2])
+    assert (newest["action"], newest["subject_type"], newest["actor_name"]) == (
+        "tested",
+        "webhook",
+        "First key",
+    )
+    assert newest["changes"] == {"tested": [None, sent[0]["data"]["id"]]}
+    assert created["action"] == "created"
+
+
+def test_a_backup_is_told_to_every_account(
+    customer: Customer, stranger: Customer, services: Services, tmp_path: Path
+) -> None:
+    headers = {"Authorization": f"Bearer {operator_token(services.settings)}"}
+    body = {"folder": str(tmp_path / "backup")}
+    made = customer.client.post("/operator/backups", json=body, headers=headers)
+    assert made.status_code == 200, made.text
+    for account in (customer, stranger):
+        newest = entries(account)[0]
+        assert (newest["action"], newest["subject_type"], newest["actor"]) == (
+            "backed_up",
+            "account",
+            "command line",
+        )
+        assert newest["changes"]["backed_up"][1].startswith(made.json()["data"]["taken_at"][:19])
+        # Where it is stored is the operator's business.
+        assert str(tmp_path) not in account.get(AUDIT).text

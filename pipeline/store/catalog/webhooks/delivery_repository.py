@@ -1,11 +1,12 @@
 """Repository of deliveries: those that are due, and what came of each attempt."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import func, select
 
+from engine.design.project import Project
+from pipeline.store.catalog.audit import record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import projects, webhook_deliveries, webhooks
@@ -34,10 +35,12 @@ class Deliveries:
             rows, total = fetch_page(connection, query, page, per_page)
         return Page([Delivery(**row) for row in rows], page, per_page, total)
 
-    def add_test(self, webhook: Webhook, data: Mapping[str, Any], *, now: datetime) -> Delivery:
-        """Queue a test message for a webhook."""
+    def add_test(self, webhook: Webhook, project: Project, *, actor: str, now: datetime) -> Delivery:
+        """Queue and audit a test message for a webhook of a project."""
         with self._database.write() as connection:
-            return enqueue(connection, webhook, TEST, data, at=now)
+            delivery = enqueue(connection, webhook, TEST, {"project_id": project.id}, at=now)
+            record(connection, project.account_id, actor, webhook.id, {"tested": [None, delivery.id]})
+        return delivery
 
     def due(self, *, now: datetime, most: int) -> list[tuple[str, Webhook, list[Delivery]]]:
         """List at most so many due deliveries of each webhook, with its account; the longest due first."""

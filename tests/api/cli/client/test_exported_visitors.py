@@ -5,8 +5,16 @@ from pathlib import Path
 
 import polars as pl
 
+from api.cli.stores import opened_catalog
+from pipeline.store.catalog.audit import AuditEntry
+from pipeline.store.catalog.catalog import Catalog
 from tests.api.cli.conftest import Run
 from tests.api.cli.services import served_by_another_process
+
+
+def exports_of(catalog: Catalog, experiment_id: str) -> list[AuditEntry]:
+    """What the audit trail tells of exports."""
+    return [one for one in catalog.audit.of(experiment_id) if "exported" in one.changes]
 
 
 def test_visitors_are_exported_with_the_service_as_without(run: Run, tmp_path: Path) -> None:
@@ -32,6 +40,9 @@ def test_visitors_are_exported_with_the_service_as_without(run: Run, tmp_path: P
     assert (unknown.status, "exp_unknown" in unknown.err) == (1, True)
     nowhere = run(*asked, "--out", tmp_path / "missing" / "rows.csv")
     assert (nowhere.status, "cannot be written" in nowhere.err) == (1, True)
+    with opened_catalog(store) as catalog:
+        told = [(one.actor[:4], one.changes["exported"][1]) for one in exports_of(catalog, experiment)]
+    assert told == [("comm", "csv"), ("key_", "csv"), ("key_", "ndjson")]
     # Nothing is left of exports that failed.
     assert {path.name for path in tmp_path.iterdir()} == {
         *("store", "visits.csv", "alone.csv", "served.csv", "rows.txt")
