@@ -20,8 +20,8 @@ from pipeline.events.text_hashes import hash_texts
 from pipeline.events.timestamps import microseconds
 from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
 from pipeline.imports.plain_events import WITHOUT_ID, decode_plain
-from pipeline.sources.tables import LINE, BadRow, Chunk
-from pipeline.sources.times import is_in_calendar
+from pipeline.sources.tables import LINE, BadRow, Chunk, is_value, require_value
+from pipeline.sources.times import is_in_calendar, time_fault, utc_microseconds
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.events import EVENT_SCHEMA, to_batch
 
@@ -37,6 +37,9 @@ _ATTRIBUTES: Final = frozenset({"attributes"})
 # Every other column is an attribute; that of the name has several of them.
 _NO_ATTRIBUTES: Final = (_TRACK_FIELDS | _CONVERT_FIELDS) - _ATTRIBUTES
 
+_AT: Final = "(time)"
+_FAULT: Final = "(fault)"
+
 # No decoder nests so deep: the API refuses such an event in its own words.
 _TOO_DEEP: Final = b'{"attributes":{"nested":' + b"[" * 10_000
 
@@ -51,7 +54,7 @@ class ReadEvents:
 
 def read_event_rows(chunk: Chunk, context: RequestContext) -> ReadEvents:
     """Decode each row as an event; a row without an event id gets its id later, from its content."""
-    chunk = _within_calendar(chunk)
+    chunk = _with_usable_times(_within_calendar(_without_compounds(chunk)), context)
     attributes = [name for name in chunk.rows.columns if name != LINE and name not in _NO_ATTRIBUTES]
     plain = decode_plain(chunk.rows, attributes, context, _attributes_of)
     left = chunk.rows.join(plain.select(LINE), on=LINE, how="anti", maintain_order="left")
@@ -60,6 +63,43 @@ def read_event_rows(chunk: Chunk, context: RequestContext) -> ReadEvents:
         events=pl.concat([plain, decoded]).sort(LINE).drop(LINE),
         bad_rows=tuple(sorted([*chunk.bad_rows, *bad], key=lambda row: row.line)),
     )
+
+
+def _without_compounds(chunk: Chunk) -> Chunk:
+    """Leave out columns of bytes, intervals, lists and records, which are no attributes.
+
+    UnreadableSourceError where one has the name of a field.
+    """
+    kinds = {name: kind for name, kind in chunk.rows.schema.items() if name not in _ATTRIBUTES}
+    for name in sorted(_NO_ATTRIBUTES & kinds.keys()):
+        require_value(name, kinds[name], chunk.table)
+    unknown = [name for name, kind in kinds.items() if not is_value(kind)]
+    return replace(chunk, rows=chunk.rows.drop(unknown))
+
+
+def _with_usable_times(chunk: Chunk, context: RequestContext) -> Chunk:
+    """Read numbers as times, and move rows of a time before 2000 or over a year ahead to the invalid ones."""
+    name, kind = "timestamp", chunk.rows.schema.get("timestamp")
+    if kind is None:
+        return chunk
+    at = pl.from_epoch(utc_microseconds(name, kind, "UTC"), time_unit="us").dt.replace_time_zone("UTC")
+    fault = time_fault(name, kind, "UTC", now_us=context.received_us)
+    rows = chunk.rows.with_columns(at.alias(_AT), fault.alias(_FAULT))
+    is_number = pl.col(name).str.contains(r"^[\d.]+$") if kind == pl.String else pl.lit(kind.is_numeric())
+    # What is no time at all is refused by the decoder, in its words.
+    is_told = pl.col(_AT).is_not_null() | is_number
+    is_usable = pl.col(_FAULT).is_null() | pl.col(name).is_null() | ~is_told
+    faulty, usable = rows.filter(~is_usable), rows.filter(is_usable)
+    if kind.is_numeric():
+        usable = usable.with_columns(pl.col(_AT).alias(name))
+    elif kind == pl.String:
+        text = pl.when(is_number).then(pl.col(_AT).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ"))
+        usable = usable.with_columns(text.otherwise(pl.col(name)).alias(name))
+    bad = [
+        BadRow(line, f"invalid_timestamp: {fault}", chunk.table)
+        for line, fault in faulty.select(LINE, _FAULT).iter_rows()
+    ]
+    return replace(chunk, rows=usable.drop(_AT, _FAULT), bad_rows=(*chunk.bad_rows, *bad))
 
 
 def _within_calendar(chunk: Chunk) -> Chunk:

@@ -43,6 +43,7 @@ class Imported:
     rows of a visitor, and of a time where the file has times, that an earlier import had;
     `has_earlier_rows` holds where the experiment had rows of an earlier import at all. `left_out` rows are of
     experiments that are over, or of persons from before they were erased, so that they are not stored.
+    `repeated_times` rows have a time without an offset that the clocks showed twice, and got the first.
     `bad_rows` are the first of the `rejected` rows, `newest_us` is the newest time of a visitor (epoch µs).
     """
 
@@ -55,6 +56,7 @@ class Imported:
     has_earlier_rows: bool = False
     left_out: int = 0
     rejected: int = 0
+    repeated_times: int = 0
     bad_rows: tuple[BadRow, ...] = ()
     newest_us: int | None = None
 
@@ -62,6 +64,10 @@ class Imported:
         """Count further rejected rows."""
         kept = (*self.bad_rows, *rows[: MAX_BAD_ROWS - len(self.bad_rows)])
         return replace(self, rejected=self.rejected + len(rows), bad_rows=kept)
+
+    def with_repeated_times(self, rows: int) -> Self:
+        """Count further rows of times that the clocks showed twice."""
+        return replace(self, repeated_times=self.repeated_times + rows)
 
     def plus(self, chunk: Self) -> Self:
         """Add the numbers of a chunk."""
@@ -86,6 +92,7 @@ class Imported:
                 "of_known_visitors": self.returning_rows,
                 "left_out": self.left_out,
                 "rejected": self.rejected,
+                "at_repeated_times": self.repeated_times,
             },
             "events": {"new": self.events, "already_there": self.known_events},
         }

@@ -39,7 +39,8 @@ from pipeline.imports.visitor_rows import (
     events_of,
     read_visitors,
 )
-from pipeline.sources.tables import Chunk, UnreadableSourceError, read_tables, require_columns
+from pipeline.sources.tables import Chunk, UnreadableSourceError, read_tables
+from pipeline.sources.times import count_repeated
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.imports.stored_rows import (
     ImportedInto,
@@ -80,7 +81,7 @@ def import_visitors(
     now = utc_now()
     now_us = epoch_microseconds(now)
     with staged_rows(store) as staged:
-        with closing(read_tables(source.tables)) as chunks:
+        with closing(read_tables(source.tables, source.columns.named)) as chunks:
             summary = _stage(
                 chunks,
                 source,
@@ -188,10 +189,10 @@ def _stage(  # noqa: PLR0913 - each is a fact of the import
     contents: dict[str, list[Sums]] = {table.name: [] for table in source.tables}
     imported = Imported()
     for chunk in chunks:
-        require_columns(chunk, columns.named)
         read = read_visitors(chunk, columns, now_us=now_us, currency=currency)
         staged.add(StagedChunk(chunk.table, read.rows, chunk.done))
-        imported = imported.with_rejected(read.bad_rows)
+        repeated = count_repeated(chunk.rows, columns.timestamp, columns.time_zone)
+        imported = imported.with_rejected(read.bad_rows).with_repeated_times(repeated)
         on_progress("reading", chunk.done)
         if columns.visitor is None:
             contents[chunk.table].append(hash_visitor_rows(read.rows, columns).to_numpy())

@@ -15,7 +15,8 @@ from pipeline.imports.import_result import Imported, require_few_bad_rows
 from pipeline.imports.source_import import read_source_events, visitor_columns
 from pipeline.imports.visitor_rows import read_visitors
 from pipeline.sources.definition_files import DefinedSource
-from pipeline.sources.tables import BadRow, Chunk, UnreadableSourceError, read_tables, require_columns
+from pipeline.sources.tables import BadRow, Chunk, UnreadableSourceError, read_tables
+from pipeline.sources.times import count_repeated
 from pipeline.sources.watermarks import Watermark, all_watermarks
 
 ROWS_SHOWN: Final = 10
@@ -29,7 +30,8 @@ _EVENT_COLUMNS: Final = (
 class CheckedSource:
     """A usable source: its first rows, times in UTC, those of them that are unusable, and its watermarks.
 
-    `warning` says that more of them than `max_bad_share` are unusable.
+    `repeated_times` of them have a time without an offset that the clocks showed twice; `warning` says that
+    more of them than `max_bad_share` are unusable.
     """
 
     name: str
@@ -37,6 +39,7 @@ class CheckedSource:
     tables: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     bad_rows: tuple[BadRow, ...]
+    repeated_times: int
     warning: str | None
     watermarks: dict[str, Watermark]
 
@@ -48,6 +51,7 @@ class CheckedSource:
             "tables": list(self.tables),
             "rows": list(self.rows),
             "rejected": [{"line": bad.line, "reason": bad.reason} for bad in self.bad_rows],
+            "at_repeated_times": self.repeated_times,
             "warning": self.warning,
             "watermarks": msgspec.to_builtins(self.watermarks),
         }
@@ -61,9 +65,8 @@ def check_source(defined: DefinedSource, data_dir: Path, *, now: datetime) -> Ch
     source, tables = defined.source, defined.tables(most_rows=ROWS_SHOWN)
     first = Chunk(pl.DataFrame())
     for table in tables:
-        with closing(read_tables([table])) as chunks:
+        with closing(read_tables([table], source.columns.named)) as chunks:
             for chunk in chunks:
-                require_columns(chunk, source.columns.named)
                 first = chunk if first.rows.is_empty() else first
                 if chunk.rows.height:
                     break
@@ -75,6 +78,9 @@ def check_source(defined: DefinedSource, data_dir: Path, *, now: datetime) -> Ch
         tables=tuple(table.name for table in tables),
         rows=rows,
         bad_rows=bad,
+        repeated_times=count_repeated(first.rows, source.columns.timestamp, source.time_zone)
+        if first.rows.height
+        else 0,
         warning=_warning(bad, len(rows), source.max_bad_share),
         watermarks=all_watermarks(data_dir, defined.name),
     )

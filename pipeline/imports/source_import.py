@@ -32,7 +32,8 @@ from pipeline.imports.staged_rows import StagedChunk, StagedRows, staged_rows
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
 from pipeline.sources.definition import Source
 from pipeline.sources.definition_files import DefinedSource, event_sources_beside
-from pipeline.sources.tables import Chunk, read_tables, require_columns
+from pipeline.sources.tables import Chunk, read_tables
+from pipeline.sources.times import count_repeated
 from pipeline.sources.watermarks import Watermark, read_watermarks, write_watermark
 
 _GOAL_TYPES: Final = {"conversion": "custom_event", "revenue": "revenue"}
@@ -124,11 +125,7 @@ def visitor_columns(source: Source) -> VisitorColumns:
 
 
 def read_source_events(chunk: Chunk, source: Source, project: Project, *, now_us: int) -> ReadEvents:
-    """Read the rows of a source of exposures or events, with experiments and variants as the rows name them.
-
-    Raises UnreadableSourceError where a column is missing.
-    """
-    require_columns(chunk, source.columns.named)
+    """Read rows of a source of exposures or events; experiments and variants are as the rows name them."""
     fields = event_fields(chunk, source, now_us=now_us, currency=project.revenue_currency)
     context = RequestContext(
         received_us=now_us, project_ids=_as_named(fields.rows), sender="import", max_age_us=None
@@ -154,7 +151,8 @@ def _import_events(
     now = utc_now()
     seen = SeenExposures()
     with staged_rows(store) as staged:
-        with closing(read_tables(defined.tables(newest_at=before.newest_at))) as chunks:
+        found = defined.tables(newest_at=before.newest_at)
+        with closing(read_tables(found, defined.source.columns.named)) as chunks:
             read, newest_us = _stage(
                 chunks,
                 defined.source,
@@ -217,7 +215,8 @@ def _stage(  # noqa: PLR0913 - each is a fact of the import
     for chunk in chunks:
         read = read_source_events(chunk, source, project, now_us=now_us)
         staged.add(StagedChunk(chunk.table, read.events, chunk.done))
-        imported = imported.with_rejected(read.bad_rows)
+        repeated = count_repeated(chunk.rows, source.columns.timestamp, source.time_zone)
+        imported = imported.with_rejected(read.bad_rows).with_repeated_times(repeated)
         on_progress("reading", chunk.done)
         usable += read.events.height
         if read.events.height:

@@ -11,10 +11,11 @@ from pipeline.events.timestamps import MAX_AHEAD_US
 from pipeline.imports.visitor_rows import TRUE_WORDS
 from pipeline.sources.definition import Source
 from pipeline.sources.tables import LINE, BadRow, Chunk
-from pipeline.sources.times import EXAMPLE, utc_microseconds
+from pipeline.sources.times import time_fault, utc_microseconds
 
 _FAULT: Final = "(fault)"
 _AT: Final = "(time)"
+_TIME_FAULT: Final = "(time fault)"
 _CENTS: Final = "(cents)"
 
 
@@ -26,8 +27,11 @@ def event_fields(chunk: Chunk, source: Source, *, now_us: int, currency: str) ->
     """
     columns = source.columns
     timestamp = columns.timestamp or ""
-    at = utc_microseconds(timestamp, chunk.rows.schema[timestamp], source.time_zone)
-    rows = chunk.rows.with_columns(at.alias(_AT))
+    kind, zone = chunk.rows.schema[timestamp], source.time_zone
+    rows = chunk.rows.with_columns(
+        utc_microseconds(timestamp, kind, zone).alias(_AT),
+        time_fault(timestamp, kind, zone, now_us=now_us).alias(_TIME_FAULT),
+    )
     if columns.revenue is not None:
         rows = rows.with_columns(_minor(rows, source, currency).alias(_CENTS))
     checked = rows.with_columns(pl.coalesce(*_faults(source, now_us), pl.lit(None, pl.String)).alias(_FAULT))
@@ -103,10 +107,10 @@ def _minor(rows: pl.DataFrame, source: Source, currency: str) -> pl.Expr:
 
 def _faults(source: Source, now_us: int) -> Sequence[pl.Expr]:
     columns = source.columns
-    at, ahead = pl.col(_AT), pl.col(_AT) - now_us
+    ahead = pl.col(_AT) - now_us
     hours = (ahead / 3_600_000_000).round(1)
     tests = [
-        (at.is_null(), pl.lit(f"'{columns.timestamp}' is not a time such as {EXAMPLE}")),
+        (pl.col(_TIME_FAULT).is_not_null(), pl.col(_TIME_FAULT)),
         (
             ahead > MAX_AHEAD_US,
             pl.format(

@@ -9,7 +9,7 @@ from engine.currencies import minor_units
 from engine.design.experiment import Experiment
 from engine.validation.sent_ids import JUNK_IDS, MAX_ID_LENGTH
 from pipeline.sources.tables import LINE, BadRow, Chunk, Table
-from pipeline.sources.times import EXAMPLE, utc_microseconds
+from pipeline.sources.times import time_fault, utc_microseconds
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 
@@ -17,6 +17,7 @@ from pipeline.store.warehouse.events import EVENT_SCHEMA
 SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA)
 # Parts of the major unit in the content of a row, so that it is the same whatever minor units are.
 CONTENT_UNITS = 100
+_TIME_FAULT = "(time fault)"
 TRUE_WORDS = ("1", "true", "yes", "t", "y")
 FALSE_WORDS = ("", "0", "false", "no", "f", "n")
 
@@ -84,7 +85,7 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currenc
         LINE,
         _visitor(columns.visitor).alias("visitor_id"),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
-        _microseconds(chunk.rows, columns, now_us).alias("occurred_at"),
+        *_times(chunk.rows, columns, now_us),
         *(_amount(name, kind, units).alias(f"goal:{name}") for name, kind in columns.goals.items()),
         *(
             _amount(name, kind, max(units, CONTENT_UNITS)).alias(f"content:{name}")
@@ -100,7 +101,7 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currenc
     checked = parsed.with_columns(_first_fault(columns).alias("fault"))
     faulty = checked.filter(pl.col("fault").is_not_null()).select(LINE, "fault")
     return ReadRows(
-        rows=checked.filter(pl.col("fault").is_null()).drop("fault", LINE),
+        rows=checked.filter(pl.col("fault").is_null()).drop("fault", _TIME_FAULT, LINE),
         bad_rows=(
             *chunk.bad_rows,
             *(BadRow(line, fault, chunk.table) for line, fault in faulty.iter_rows()),
@@ -164,11 +165,14 @@ def _id(rows: pl.DataFrame, name: str) -> pl.Expr:
     return column.cast(pl.String).str.strip_chars()
 
 
-def _microseconds(rows: pl.DataFrame, columns: VisitorColumns, now_us: int) -> pl.Expr:
-    name = columns.timestamp
-    if name is None:
-        return pl.lit(now_us, pl.Int64)
-    return utc_microseconds(name, rows.schema[name], columns.time_zone)
+def _times(rows: pl.DataFrame, columns: VisitorColumns, now_us: int) -> Sequence[pl.Expr]:
+    """Build the time of each row, and why it is unusable."""
+    name, zone = columns.timestamp, columns.time_zone
+    at, fault = pl.lit(now_us, pl.Int64), pl.lit(None, pl.String)
+    if name is not None:
+        at = utc_microseconds(name, rows.schema[name], zone)
+        fault = time_fault(name, rows.schema[name], zone, now_us=now_us)
+    return at.alias("occurred_at"), fault.alias(_TIME_FAULT)
 
 
 def _amount(name: str, kind: str, units: int) -> pl.Expr:
@@ -192,20 +196,23 @@ def _amount(name: str, kind: str, units: int) -> pl.Expr:
 def _first_fault(columns: VisitorColumns) -> pl.Expr:
     """Build the reason why a row is invalid; null for a valid row."""
     is_junk = pl.col("visitor_id").is_null() | pl.col("visitor_id").is_in(JUNK_IDS)
-    faults = [
+    told = [
         *([(is_junk, "has no usable visitor id")] if columns.visitor else []),
         *([(_is_no_id(columns.unit), f"has no usable id in '{columns.unit}'")] if columns.unit else []),
         (pl.col("variant").is_null() | (pl.col("variant") == ""), f"has no variant in '{columns.variant}'"),
-        (pl.col("occurred_at").is_null(), f"'{columns.timestamp}' is not a time such as {EXAMPLE}"),
-        *(
-            (
-                pl.col(f"content:{name}").is_null(),
-                f"'{name}' is not an amount" if kind == "revenue" else f"'{name}' is neither 1 nor 0",
-            )
-            for name, kind in columns.goals.items()
-        ),
     ]
-    return pl.coalesce(*(pl.when(test).then(pl.lit(reason)) for test, reason in faults))
+    goals = [
+        (
+            pl.col(f"content:{name}").is_null(),
+            f"'{name}' is not an amount" if kind == "revenue" else f"'{name}' is neither 1 nor 0",
+        )
+        for name, kind in columns.goals.items()
+    ]
+    return pl.coalesce(
+        *(pl.when(test).then(pl.lit(reason)) for test, reason in told),
+        pl.col(_TIME_FAULT),
+        *(pl.when(test).then(pl.lit(reason)) for test, reason in goals),
+    )
 
 
 def _is_no_id(unit: str) -> pl.Expr:

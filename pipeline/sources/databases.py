@@ -1,6 +1,6 @@
 """Tables and queries of databases: DuckDB files and PostgreSQL."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ class DatabaseTable:
     # The number of rows is unknown before they are read.
     size: int = 0
 
-    def read(self) -> Generator[Chunk, None, None]:
+    def read(self, columns: Sequence[str] | None = None) -> Generator[Chunk, None, None]:
         """Read chunks of at most 50,000 rows of one snapshot.
 
         Raises:
@@ -33,7 +33,7 @@ class DatabaseTable:
         before = self._state()
         try:
             # Whatever ends the import, its error may be kept for long, and with it whatever is still open.
-            with closing(self._frames()) as frames:
+            with closing(self._frames(columns)) as frames:
                 for chunk in numbered_chunks(frames, self.name):
                     # All rows of a file are copied by then. DuckDB keeps its own writers out meanwhile, but
                     # not a copy over the file.
@@ -49,13 +49,13 @@ class DatabaseTable:
         """Return the state of the file; None for a server, which reads in one transaction."""
         return state_of(self.location) if isinstance(self.location, Path) else None
 
-    def _frames(self) -> Generator[pl.DataFrame, None, None]:
+    def _frames(self, columns: Sequence[str] | None) -> Generator[pl.DataFrame, None, None]:
         if isinstance(self.location, Path):
-            return read_duckdb_file(self.location, self.query, rows=tables.CHUNK_ROWS)
+            return read_duckdb_file(self.location, self.query, rows=tables.CHUNK_ROWS, columns=columns)
         try:
             from pipeline.store.source_databases.postgresql_query import read_postgresql  # noqa: PLC0415
         except ImportError:
             raise UnreadableSourceError(
                 "reading PostgreSQL needs psycopg: pip install 'truelift[postgres]'"
             ) from None
-        return read_postgresql(self.location, self.query, rows=tables.CHUNK_ROWS)
+        return read_postgresql(self.location, self.query, rows=tables.CHUNK_ROWS, columns=columns)

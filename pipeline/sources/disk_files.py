@@ -1,7 +1,7 @@
 """CSV and Parquet files on disk, read in chunks with the line of each row."""
 
 import csv
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,6 +12,7 @@ from pipeline.sources.csv_rows import read_csv_rows
 from pipeline.sources.tables import (
     Chunk,
     UnreadableSourceError,
+    chosen_columns,
     chunk_rows,
     numbered_chunks,
     require_width,
@@ -46,16 +47,16 @@ class FileTable:
         """Size of the file in bytes."""
         return state_of(self.path).size
 
-    def read(self) -> Generator[Chunk, None, None]:
+    def read(self, columns: Sequence[str] | None = None) -> Generator[Chunk, None, None]:
         """Read chunks of at most 50,000 rows, fewer of wide tables.
 
         Raises:
             UnreadableSourceError: the file is missing, of another kind, broken, or changes meanwhile.
         """
         state = state_of(self.path)
-        reader = self._read_csv if file_format(self.path) == ".csv" else self._read_parquet
+        is_csv = file_format(self.path) == ".csv"
         try:
-            for chunk in reader():
+            for chunk in self._read_csv() if is_csv else self._read_parquet(columns):
                 yield with_partition(chunk, self.partition)
         except BROKEN as broken:
             raise UnreadableSourceError(f"{self.name} cannot be read: {broken}") from broken
@@ -67,13 +68,17 @@ class FileTable:
             for chunk in read_csv_rows(file, self.name):
                 yield replace(chunk, done=min(file.tell(), self.size))
 
-    def _read_parquet(self) -> Iterator[Chunk]:
+    def _read_parquet(self, columns: Sequence[str] | None) -> Iterator[Chunk]:
         size = self.size
         file = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
-        width = len(file.collect_schema())
-        require_width(width, self.name)
+        require_width(len(file.collect_schema()), self.name)
+        file = file.select(chosen_columns(file.collect_schema().names(), columns, self.partition))
         total = file.select(pl.len()).collect().item()
-        frames = file.collect_batches(chunk_size=chunk_rows(width)) if total else [file.collect()]
+        frames = (
+            file.collect_batches(chunk_size=chunk_rows(len(file.collect_schema())))
+            if total
+            else [file.collect()]
+        )
         for chunk in numbered_chunks(frames, self.name):
             yield replace(chunk, done=size * chunk.done // max(total, 1))
 

@@ -1,6 +1,6 @@
 """Delta and Iceberg tables, each read as of one version."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.sources import tables
-from pipeline.sources.tables import Chunk, UnreadableSourceError, numbered_chunks
+from pipeline.sources.tables import Chunk, UnreadableSourceError, chosen_columns, numbered_chunks
 
 _EXTRA: Final = "pip install 'truelift[lakes]'"
 
@@ -22,7 +22,7 @@ class DeltaTable:
     options: Mapping[str, str]
     size: int = 0
 
-    def read(self) -> Generator[Chunk, None, None]:
+    def read(self, columns: Sequence[str] | None = None) -> Generator[Chunk, None, None]:
         """Read the rows of the newest version; UnreadableSourceError."""
         try:
             import deltalake  # noqa: PLC0415 - an extra
@@ -31,7 +31,8 @@ class DeltaTable:
         with _as_unreadable(self.name, deltalake.exceptions.DeltaError):
             table = deltalake.DeltaTable(self.location, storage_options=dict(self.options))
             rows = pl.scan_delta(table, storage_options=dict(self.options) or None)
-            yield from numbered_chunks(_frames(rows), self.name)
+            names = chosen_columns(rows.collect_schema().names(), columns)
+            yield from numbered_chunks(_frames(rows.select(names)), self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class IcebergTable:
     options: Mapping[str, str]
     size: int = 0
 
-    def read(self) -> Generator[Chunk, None, None]:
+    def read(self, columns: Sequence[str] | None = None) -> Generator[Chunk, None, None]:
         """Read the rows of the current snapshot; UnreadableSourceError."""
         try:
             from pyiceberg.exceptions import ValidationError  # noqa: PLC0415 - an extra
@@ -53,7 +54,8 @@ class IcebergTable:
         with _as_unreadable(self.name, ValidationError):
             table = StaticTable.from_metadata(self.metadata, dict(self.options))
             # Its reader holds one file's rows at a time.
-            reader = table.scan().to_arrow_batch_reader()
+            names = chosen_columns([field.name for field in table.schema().fields], columns)
+            reader = table.scan(selected_fields=tuple(names)).to_arrow_batch_reader()
             frames = (pl.DataFrame(batch) for batch in reader)
             yield from numbered_chunks(
                 _with_columns(pl.DataFrame(reader.schema.empty_table()), frames), self.name

@@ -1,7 +1,7 @@
 """CSV and Parquet files on S3, and its settings, which are AWS's own environment variables."""
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from pipeline.sources.disk_files import BROKEN, changed, with_partition
 from pipeline.sources.tables import (
     Chunk,
     UnreadableSourceError,
+    chosen_columns,
     chunk_rows,
     numbered_chunks,
     require_width,
@@ -36,13 +37,13 @@ class ObjectTable:
         """Address of the file."""
         return f"{SCHEME}{self.key}"
 
-    def read(self) -> Generator[Chunk, None, None]:
+    def read(self, columns: Sequence[str] | None = None) -> Generator[Chunk, None, None]:
         """Read chunks of at most 50,000 rows; UnreadableSourceError, also where the file changes."""
         try:
             system = file_system()
             version = _version(system, self.key)
-            reader = self._read_csv if self.key.lower().endswith(".csv") else self._read_parquet
-            for chunk in reader(system):
+            is_csv = self.key.lower().endswith(".csv")
+            for chunk in self._read_csv(system) if is_csv else self._read_parquet(system, columns):
                 yield with_partition(chunk, self.partition)
             if _version(system, self.key) != version:
                 raise changed(self.name)
@@ -54,12 +55,13 @@ class ObjectTable:
         with system.open_input_stream(self.key, buffer_size=_READ_BYTES) as file:
             yield from read_csv_rows(file, self.name)
 
-    def _read_parquet(self, system: pyarrow.fs.FileSystem) -> Iterator[Chunk]:
+    def _read_parquet(self, system: pyarrow.fs.FileSystem, columns: Sequence[str] | None) -> Iterator[Chunk]:
         with system.open_input_file(self.key) as opened:
             file = pyarrow.parquet.ParquetFile(opened)
             require_width(len(file.schema_arrow), self.name)
+            chosen = chosen_columns(file.schema_arrow.names, columns, self.partition)
             total = file.metadata.num_rows
-            for chunk in numbered_chunks(_frames(file), self.name):
+            for chunk in numbered_chunks(_frames(file, chosen), self.name):
                 yield replace(chunk, done=self.size * chunk.done // max(total, 1))
 
 
@@ -117,7 +119,7 @@ def _version(system: pyarrow.fs.FileSystem, key: str) -> object:
         return file.metadata()
 
 
-def _frames(file: pyarrow.parquet.ParquetFile) -> Iterator[pl.DataFrame]:
-    yield pl.DataFrame(file.schema_arrow.empty_table())
-    for batch in file.iter_batches(batch_size=chunk_rows(len(file.schema_arrow))):
+def _frames(file: pyarrow.parquet.ParquetFile, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    yield pl.DataFrame(file.schema_arrow.empty_table().select(columns))
+    for batch in file.iter_batches(batch_size=chunk_rows(len(columns)), columns=columns):
         yield pl.DataFrame(batch)

@@ -1,11 +1,13 @@
 """Tables that imports read: chunks of rows with their lines, and errors of reading."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import polars as pl
+
+from pipeline.sources.times import is_in_calendar
 
 CHUNK_ROWS = 50_000
 # A chunk of a wide table has fewer rows.
@@ -13,6 +15,7 @@ CHUNK_CELLS: Final = 1_000_000
 MAX_COLUMNS: Final = 2_000
 # Column of the line numbers; its name is none that a table is likely to have.
 LINE: Final = "(line)"
+_VALUES: Final = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Categorical, pl.Enum, pl.Null)
 
 
 class UnreadableSourceError(Exception):
@@ -49,33 +52,71 @@ class Table(Protocol):
     def size(self) -> int:
         """Number that `done` of the chunks counts up to; 0 where it is unknown."""
 
-    def read(self) -> Generator[Chunk, None, None]:
-        """Read one state of the table, and at least its columns; UnreadableSourceError."""
+    def read(self, columns: Sequence[str] | None = None) -> Generator[Chunk, None, None]:
+        """Read one state of the table, and at least its columns; UnreadableSourceError.
+
+        With `columns`, others may be left out where it has all of these.
+        """
 
 
-def read_tables(tables: Sequence[Table]) -> Generator[Chunk, None, None]:
+def read_tables(
+    tables: Sequence[Table], columns: Sequence[str] | None = None
+) -> Generator[Chunk, None, None]:
     """Read several tables one after the other; `done` counts through all of them.
 
+    With `columns`, only these are read, and types that no import takes are refused in them.
     A caller that may end early closes them, so that no database is held up by a reader that nobody uses.
 
     Raises:
-        UnreadableSourceError: one of them cannot be read, or changes while it is read.
+        UnreadableSourceError: one of them cannot be read, lacks a column, or changes while it is read.
     """
     before = 0
+    columns = None if columns is None else list(dict.fromkeys(columns))
     for table in tables:
-        with closing(table.read()) as chunks:
+        with closing(table.read(columns)) as chunks:
             for chunk in chunks:
-                yield replace(chunk, done=before + chunk.done)
+                chosen = chunk if columns is None else _with_columns(chunk, columns)
+                yield replace(chosen, done=before + chunk.done)
         before += table.size
 
 
-def require_columns(chunk: Chunk, names: Iterable[str]) -> None:
-    """Raise UnreadableSourceError where a chunk lacks one of the columns."""
+def chosen_columns(
+    found: Sequence[str], wanted: Sequence[str] | None, beside: Collection[str] = ()
+) -> Sequence[str]:
+    """Choose the wanted columns of those found; all of them where one is missing there and `beside` them."""
+    if wanted is None or not set(wanted) <= {*found, *beside}:
+        return found
+    return [name for name in found if name in wanted]
+
+
+def _with_columns(chunk: Chunk, names: Sequence[str]) -> Chunk:
+    """Choose columns of a chunk; UnreadableSourceError where one is missing, or has no single values."""
     columns = [name for name in chunk.rows.columns if name != LINE]
     missing = [name for name in names if name not in columns]
     if missing:
         raise UnreadableSourceError(
             f"{chunk.table} has no column {', '.join(map(repr, missing))}; it has {', '.join(columns)}"
+        )
+    schema = chunk.rows.schema
+    # Polars gives up, with a panic, at the text of a date that no calendar has.
+    usable = (pl.when(is_in_calendar(name, schema[name])).then(pl.col(name)).alias(name) for name in names)
+    rows = chunk.rows.select(LINE, *usable)
+    for name, kind in rows.schema.items():
+        require_value(name, kind, chunk.table)
+    return replace(chunk, rows=rows)
+
+
+def is_value(kind: pl.DataType) -> bool:
+    """Tell whether a type is that of texts, numbers, booleans, dates or times."""
+    return kind.is_numeric() or isinstance(kind, _VALUES)
+
+
+def require_value(name: str, kind: pl.DataType, table: str) -> None:
+    """Raise UnreadableSourceError where a column has bytes, intervals, or several values a row."""
+    if not is_value(kind):
+        what = "bytes that are no text" if kind == pl.Binary else f"values of the type {kind}"
+        raise UnreadableSourceError(
+            f"'{name}' of {table} has {what}, which no import reads; write them as text or numbers"
         )
 
 
@@ -102,8 +143,19 @@ def numbered_chunks(frames: Iterable[pl.DataFrame], table: str) -> Iterator[Chun
 
 
 def as_read(frame: pl.DataFrame) -> pl.DataFrame:
-    """Convert decimals, categories and binary ids of a frame to text, which every import takes."""
+    """Convert decimals, categories and bytes that are text to text, which every import takes."""
     texts = [
-        name for name, kind in frame.schema.items() if isinstance(kind, pl.Decimal | pl.Categorical | pl.Enum)
+        name
+        for name, kind in frame.schema.items()
+        if isinstance(kind, pl.Decimal | pl.Categorical | pl.Enum)
+        or (kind == pl.Binary and _is_text(frame[name]))
     ]
     return frame.with_columns(pl.col(texts).cast(pl.String)) if texts else frame
+
+
+def _is_text(column: pl.Series) -> bool:
+    try:
+        column.cast(pl.String)
+    except pl.exceptions.ComputeError:
+        return False
+    return True

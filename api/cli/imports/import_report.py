@@ -59,3 +59,12 @@ def print_bad_rows(imported: "Imported", *, several: bool) -> None:
         err.print(f"… and {imported.rejected - MAX_BAD_ROWS_SHOWN:,} more")
     if imported.rejected:
         err.print(f"{imported.rejected:,} rows were skipped; the others are imported.")
+    if imported.repeated_times:
+        err.print(repeated_times(imported.repeated_times))
+
+
+def repeated_times(rows: int) -> str:
+    """Say how local times were read that occur twice."""
+    return (
+        f"{rows:,} rows have a local time that the clocks showed twice; it was read as the first of the two."
+    )

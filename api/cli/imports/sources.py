@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from api.cli.console import CommandError, out, print_error, print_json, progress
-from api.cli.imports.import_report import print_bad_rows, print_report, rows_and_events, show_storing
+from api.cli.imports.import_report import (
+    print_bad_rows,
+    print_report,
+    repeated_times,
+    rows_and_events,
+    show_storing,
+)
 from api.cli.options import AsJson, DataDir
 from api.cli.runs import FAILED
 from api.cli.stores import opened_catalog, opened_store, target_project
@@ -73,6 +79,8 @@ def _print_checked(checked: "CheckedSource") -> None:
         out.print("  " + ", ".join(f"{name} {value}" for name, value in row.items()), highlight=False)
     for bad in checked.bad_rows:
         out.print(f"  line {bad.line} is unusable: {bad.reason}", highlight=False)
+    if checked.repeated_times:
+        out.print(f"  {repeated_times(checked.repeated_times)}", highlight=False)
     if checked.warning:
         out.print(f"  {checked.warning}", highlight=False)
     for project, mark in checked.as_json()["watermarks"].items():

@@ -1,6 +1,6 @@
 """DuckDB files of others, opened for reading only, and closed before their rows are used."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -10,7 +10,12 @@ import duckdb
 import polars as pl
 import pyarrow.ipc
 
-from pipeline.store.source_databases.queries import Query, SourceDatabaseError
+from pipeline.store.source_databases.queries import (
+    Query,
+    SourceDatabaseError,
+    columns_to_read,
+    quoted_name,
+)
 
 # A query that needs more, such as a large sort, goes to disk.
 _CONFIGURATION: Final[dict[str, str | bool | int | float | list[str]]] = {
@@ -24,9 +29,16 @@ _CONFIGURATION: Final[dict[str, str | bool | int | float | list[str]]] = {
 }
 
 
-def read_duckdb_file(path: Path, query: Query, *, rows: int) -> Generator[pl.DataFrame, None, None]:
+# Types that Polars takes from nobody, on their own or within others.
+_UNKNOWN_TYPES: Final = ("INTERVAL", "UNION", "TIME WITH TIME ZONE", "BIGNUM", "VARINT")
+
+
+def read_duckdb_file(
+    path: Path, query: Query, *, rows: int, columns: Sequence[str] | None = None
+) -> Generator[pl.DataFrame, None, None]:
     """Yield the rows of a query as frames of at most so many rows, as of one state of the file.
 
+    They have the `columns`, or all without any; where one is missing, there are all, and no rows.
     They are copied to a temporary file first, as nobody can write to a file of DuckDB while it is open.
 
     Raises:
@@ -34,7 +46,7 @@ def read_duckdb_file(path: Path, query: Query, *, rows: int) -> Generator[pl.Dat
     """
     try:
         with TemporaryFile() as copy:
-            _copy_rows(path, query, copy, rows=rows)
+            _copy_rows(path, query, copy, rows=rows, columns=columns)
             copy.seek(0)
             reader = pyarrow.ipc.open_stream(copy)
             yield pl.DataFrame(reader.schema.empty_table())
@@ -45,18 +57,30 @@ def read_duckdb_file(path: Path, query: Query, *, rows: int) -> Generator[pl.Dat
         raise SourceDatabaseError(_sentence(error)) from error
 
 
-def _copy_rows(path: Path, query: Query, copy: IO[bytes], *, rows: int) -> None:
+def _copy_rows(
+    path: Path, query: Query, copy: IO[bytes], *, rows: int, columns: Sequence[str] | None
+) -> None:
     with duckdb.connect(str(path), read_only=True, config=_CONFIGURATION) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         # The line break ends a comment at the end of the query.
         found = connection.sql(f"SELECT * FROM ({_qualified(connection, query).statement}\n)")
-        if query.most_rows is not None:
-            found = found.limit(query.most_rows)
+        chosen, most_rows = columns_to_read(found.columns, columns, query.most_rows)
+        types = dict(zip(found.columns, map(str, found.types), strict=True))
+        found = found.project(", ".join(_as_known(name, types[name]) for name in chosen))
+        if most_rows is not None:
+            found = found.limit(most_rows)
         reader = found.to_arrow_reader(rows)
         options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
         with pyarrow.ipc.new_stream(copy, reader.schema, options=options) as writer:
             for batch in reader:
                 writer.write_batch(batch)
+
+
+def _as_known(name: str, kind: str) -> str:
+    """Select a column, as text where it has a type that Polars does not take."""
+    quoted = quoted_name(name)
+    is_known = not any(unknown in kind for unknown in _UNKNOWN_TYPES)
+    return quoted if is_known else f"CAST({quoted} AS VARCHAR) AS {quoted}"
 
 
 def _qualified(connection: duckdb.DuckDBPyConnection, query: Query) -> Query:

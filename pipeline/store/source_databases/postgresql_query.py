@@ -1,13 +1,18 @@
 """PostgreSQL of others: a query's rows by a cursor of the server, in one snapshot."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any, Final
 
 import polars as pl
 import psycopg
 from psycopg.types.string import TextLoader
 
-from pipeline.store.source_databases.queries import Query, SourceDatabaseError
+from pipeline.store.source_databases.queries import (
+    Query,
+    SourceDatabaseError,
+    columns_to_read,
+    quoted_name,
+)
 
 _CONNECT_SECONDS: Final = 10
 _SESSION: Final = (
@@ -29,9 +34,12 @@ _TIMES: Final = {
 }
 
 
-def read_postgresql(url: str, query: Query, *, rows: int) -> Generator[pl.DataFrame, None, None]:
+def read_postgresql(
+    url: str, query: Query, *, rows: int, columns: Sequence[str] | None = None
+) -> Generator[pl.DataFrame, None, None]:
     """Yield the rows of a query as frames of at most so many rows, of one snapshot of the database.
 
+    They have the `columns`, or all without any; where one is missing, there are all, and no rows.
     Whole numbers, doubles, booleans, dates and times have their types, every other value is text.
 
     Raises:
@@ -40,7 +48,7 @@ def read_postgresql(url: str, query: Query, *, rows: int) -> Generator[pl.DataFr
     try:
         with _connected(url) as connection, connection.cursor("truelift_import") as cursor:
             cursor.itersize = rows
-            cursor.execute(query.statement.encode())
+            cursor.execute(_statement(connection, query, columns).encode())
             while True:
                 found = cursor.fetchmany(rows)
                 # Without rows at all, the columns are told all the same.
@@ -49,6 +57,20 @@ def read_postgresql(url: str, query: Query, *, rows: int) -> Generator[pl.DataFr
                     return
     except psycopg.Error as error:
         raise SourceDatabaseError(_sentence(error, url)) from None
+
+
+def _statement(connection: psycopg.Connection[Any], query: Query, columns: Sequence[str] | None) -> str:
+    """Build the SELECT of the wanted columns, so that no others are sent."""
+    # The line break ends a comment at the end of the query.
+    rows = f"FROM ({query.statement}\n) AS named"
+    with connection.cursor() as described:
+        described.execute(f"SELECT * {rows} LIMIT 0".encode())
+        found = [column.name for column in described.description or ()]
+    if len(set(found)) != len(found):
+        raise SourceDatabaseError("the query has two columns of one name; rename one with AS")
+    chosen, most_rows = columns_to_read(found, columns, None)
+    limit = "" if most_rows is None else f" LIMIT {most_rows}"
+    return f"SELECT {', '.join(map(quoted_name, chosen))} {rows}{limit}"
 
 
 def _connected(url: str) -> psycopg.Connection[Any]:
@@ -73,15 +95,13 @@ def _connected(url: str) -> psycopg.Connection[Any]:
 def _frame(cursor: psycopg.ServerCursor[Any], rows: list[tuple[str | None, ...]]) -> pl.DataFrame:
     description = cursor.description or ()
     values = list(zip(*rows, strict=True)) or [()] * len(description)
-    names = [column.name for column in description]
-    if len(set(names)) != len(names):
-        raise SourceDatabaseError("the query has two columns of one name; rename one with AS")
     texts = [
         pl.Series(column.name, texts, pl.String) for column, texts in zip(description, values, strict=True)
     ]
     kinds = [cursor.adapters.types.get(column.type_code) for column in description]
     typed = [
-        _typed(pl.col(column.name), kind.name if kind else "")
+        # Arrays are known by the type of their elements, too.
+        _typed(pl.col(column.name), kind.name if kind and kind.oid == column.type_code else "")
         for column, kind in zip(description, kinds, strict=True)
     ]
     return pl.DataFrame(texts).select(typed)

@@ -1,5 +1,6 @@
 """Queries of the databases that imports read: a table, or the text of a SELECT."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -7,6 +8,20 @@ from typing import Final
 # Stands in a query for the time from which on rows are read again.
 SINCE: Final = "{since}"
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def quoted_name(name: str) -> str:
+    """Quote the name of a table or column."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns_to_read(
+    found: Sequence[str], wanted: Sequence[str] | None, most_rows: int | None
+) -> tuple[Sequence[str], int | None]:
+    """Choose the wanted columns of those found, or all of them and no row where one is missing."""
+    if wanted is None:
+        return found, most_rows
+    return (wanted, most_rows) if set(wanted) <= set(found) else (found, 0)
 
 
 class SourceDatabaseError(Exception):
@@ -28,8 +43,7 @@ class Query:
     def statement(self) -> str:
         """The SELECT, without a semicolon at its end."""
         if self.table is not None:
-            parts = (part.replace('"', '""') for part in self.table.split("."))
-            return "SELECT * FROM " + ".".join(f'"{part}"' for part in parts)
+            return "SELECT * FROM " + ".".join(map(quoted_name, self.table.split(".")))
         return (self.sql or "").strip().removesuffix(";")
 
     @property

@@ -1,5 +1,7 @@
 """A table of events becomes the events of the API, judged by the same rules."""
 
+from datetime import date
+
 import polars as pl
 import pytest
 
@@ -69,7 +71,8 @@ def test_attributes_that_nest_too_deep_are_a_bad_row_of_its_line(depth: int) -> 
 def test_a_time_that_no_calendar_has_is_a_bad_row_of_its_line(
     column: str, value: int, physical: type[pl.DataType], kind: pl.DataType
 ) -> None:
-    times = pl.Series([value, 0, None], dtype=physical).cast(kind)
+    no_time = pl.Series([value], dtype=physical).cast(kind)
+    times = pl.concat([no_time, pl.Series([date(2026, 1, 31), None]).cast(kind)])
     rows = pl.DataFrame(
         {
             "type": "custom_event",

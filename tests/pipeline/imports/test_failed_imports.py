@@ -52,7 +52,9 @@ FAILURES: Final[Mapping[str, Mapping[str, str] | BaseException]] = {
     "there is no such table": {'"orders"': '"nowhere"'},
     "the query is none": sql("SELECT FROM FROM"),
     "the query would write": sql("DELETE FROM orders"),
-    "a row in the middle fails": sql("SELECT *, CAST(nullif(who, 'v20') || 'x' AS int) AS n FROM orders"),
+    "a row in the middle fails": sql(
+        "SELECT who, at, CAST(CASE WHEN who = 'v20' THEN 'x' ELSE '1' END AS int) AS paid FROM orders"
+    ),
     "the experiment is unknown": EXPOSURES,
     "the disk is full": DiskFullError("the disk is full"),
     "the service stops": RunStoppedError(),

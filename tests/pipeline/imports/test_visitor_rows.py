@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from engine.local_days import epoch_microseconds
 from pipeline.imports.visitor_rows import (
     ReadRows,
     VisitorColumns,
@@ -10,7 +11,7 @@ from pipeline.imports.visitor_rows import (
     read_visitors,
 )
 from pipeline.sources.tables import LINE, BadRow, Chunk
-from tests.builders import a_goal, a_variant, an_experiment
+from tests.builders import NOW, a_goal, a_variant, an_experiment
 
 COLUMNS = VisitorColumns(
     variant="page",
@@ -30,9 +31,12 @@ GOOD = {
 }
 
 
+NOW_US = epoch_microseconds(NOW)
+
+
 def read(*rows: dict[str, str | None], columns: VisitorColumns = COLUMNS) -> ReadRows:
     frame = pl.DataFrame([{**GOOD, **row} for row in rows]).with_row_index(LINE, offset=2)
-    return read_visitors(Chunk(rows=frame.cast({LINE: pl.Int64})), columns, now_us=7)
+    return read_visitors(Chunk(rows=frame.cast({LINE: pl.Int64})), columns, now_us=NOW_US)
 
 
 def with_ids(rows: pl.DataFrame) -> pl.DataFrame:
@@ -110,7 +114,7 @@ def test_a_row_without_a_visitor_or_a_time_has_no_id_and_the_time_of_the_import(
     columns = VisitorColumns(variant="page", goals={"bought": "custom_event"})
     rows = read({}, {}, columns=columns).rows
     assert rows["visitor_id"].to_list() == [None, None]
-    assert rows["occurred_at"].to_list() == [7, 7]
+    assert rows["occurred_at"].to_list() == [NOW_US, NOW_US]
 
 
 def test_events_are_an_exposure_and_what_was_done() -> None:
@@ -149,7 +153,7 @@ def test_amounts_follow_the_minor_units_of_the_currency(
     currency: str, amount: str, minor: int, content: int
 ) -> None:
     frame = pl.DataFrame([{**GOOD, "spend": amount}]).with_columns(pl.lit(2, pl.Int64).alias(LINE))
-    rows = read_visitors(Chunk(rows=frame), COLUMNS, now_us=7, currency=currency).rows
+    rows = read_visitors(Chunk(rows=frame), COLUMNS, now_us=NOW_US, currency=currency).rows
     assert (rows["goal:spend"].item(), rows["content:spend"].item()) == (minor, content)
 
 

@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from pipeline.sources.times import utc_microseconds
+from engine.local_days import epoch_microseconds
+from pipeline.sources.times import count_repeated, time_fault, utc_microseconds
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 BERLIN = "Europe/Berlin"
@@ -49,9 +50,69 @@ def test_an_hour_that_is_shown_twice_is_the_first_and_a_skipped_one_is_no_time()
     assert times_of(texts, BERLIN) == [datetime(2026, 10, 25, 0, 30, tzinfo=UTC), None]
 
 
-def test_whole_numbers_are_milliseconds() -> None:
-    assert times_of(pl.Series([int(NOON.timestamp() * 1000), None])) == [NOON, None]
+@pytest.mark.parametrize("unit", [1, 1000, 10**6, 10**9])
+def test_numbers_are_seconds_since_1970_or_parts_of_them(unit: int) -> None:
+    number = int(NOON.timestamp()) * unit
+    assert times_of(pl.Series([number, None])) == [NOON, None]
+    assert times_of(pl.Series([str(number)])) == [NOON]
+    assert times_of(pl.Series([float(number)])) == [NOON]
+
+
+def test_seconds_have_fractions_and_other_numbers_are_no_time() -> None:
+    soon = NOON.replace(microsecond=250_000)
+    seconds = NOON.timestamp() + 0.25
+    assert times_of(pl.Series([seconds, float("nan"), 1e30])) == [soon, None, None]
+    assert times_of(pl.Series([str(seconds), "46023", "1" * 21])) == [soon, None, None]
+    assert times_of(pl.Series([2**64 - 1], dtype=pl.UInt64)) == [None]
     assert times_of(pl.Series([True])) == [None]
+
+
+def faults_of(values: pl.Series, zone: str = "UTC") -> list[str | None]:
+    fault = time_fault("at", values.dtype, zone, now_us=epoch_microseconds(NOON))
+    return values.alias("at").to_frame().select(fault).to_series().to_list()
+
+
+def test_times_before_2000_and_over_a_year_ahead_are_no_times_of_rows() -> None:
+    times = ["1999-12-31 23:59:59", "2000-01-01", "2027-01-31", "2027-02-02", "5", "", None]
+    example = "'at' is not a time such as 2026-01-31 12:00:00"
+    assert faults_of(pl.Series(times)) == [
+        *("'at' is a time of 1999, before 2000", None, None),
+        *("'at' is a time of 2027, more than a year ahead", example, example, example),
+    ]
+    # Milliseconds of 1970, or days since then.
+    assert faults_of(pl.Series([86_400_000, 20_484])) == [
+        "'at' is a time of 1972, before 2000",
+        "'at' is a time of 1970, before 2000",
+    ]
+
+
+def test_local_times_that_occur_twice_are_counted_and_those_that_never_do_are_told() -> None:
+    texts = pl.Series("at", ["2026-10-25 02:30", "2026-10-25 03:00", "2025-03-30 02:30"])
+    assert faults_of(texts, BERLIN) == [
+        None,
+        None,
+        f"'at' 2025-03-30 02:30:00 is a time that clocks of {BERLIN} skip",
+    ]
+    assert faults_of(texts) == [None, None, None]
+    assert count_repeated(texts.to_frame(), "at", BERLIN) == 1
+    assert count_repeated(texts.str.to_datetime("%Y-%m-%d %H:%M").to_frame(), "at", BERLIN) == 1
+    assert count_repeated(pl.DataFrame({"at": ["2026-10-25 02:30+02:00"]}), "at", BERLIN) == 0
+    assert count_repeated(texts.to_frame(), "at", "UTC") == 0
+
+
+def test_dates_are_read_as_excel_writes_them_unless_they_may_be_of_two_days() -> None:
+    texts = [
+        "31.01.2026 12:00",
+        "31.1.2026, 12:00:00",
+        "31/01/2026 12:00",
+        "1/31/2026 12:00",
+        "2026/1/31 12:00",
+    ]
+    assert times_of(pl.Series(texts)) == [NOON] * len(texts)
+    assert times_of(pl.Series(["1.2.2026", "20260201"])) == [datetime(2026, 2, 1, tzinfo=UTC)] * 2
+    assert faults_of(pl.Series(["01/02/2026", "1-2-2026"])) == [
+        f"'at' {text} may be of two days; write dates as 2026-01-31" for text in ("01/02/2026", "1-2-2026")
+    ]
 
 
 def test_dates_that_no_calendar_has_are_no_times() -> None:

@@ -39,13 +39,13 @@ def test_sources_of_the_data_folder_are_imported_together_and_again(run: Run, tm
 
 def test_a_check_shows_rows_as_they_are_understood(run: Run, tmp_path: Path) -> None:
     (tmp_path / "orders.csv").write_text(
-        "who,at,paid,order_number,id\nv1,2026-10-25 01:30,-7.5,n1,a\nv2,later,1,n2,b\n"
+        "who,at,paid,order_number,id\nv1,2025-10-26 02:30,-7.5,n1,a\nv2,later,1,n2,b\n"
     )
     changes = {'"orders.parquet"': '"orders.csv"\ntime_zone = "Europe/Berlin"'}
     path = describe(tmp_path, "orders", ORDERS, changes)
     (checked,) = run("source", "check", path, "--data-dir", tmp_path, "--json").json["sources"]
     (row,) = checked["rows"]
-    assert (row["time"], row["type"], row["visitor_id"]) == ("2026-10-24T23:30:00Z", "conversion", "v1")
+    assert (row["time"], row["type"], row["visitor_id"]) == ("2025-10-26T00:30:00Z", "conversion", "v1")
     assert (row["event_name"], row["revenue_cents"], row["is_refund"]) == ("order", 750, True)
     assert checked["rejected"] == [{"line": 3, "reason": "'at' is not a time such as 2026-01-31 12:00:00"}]
     shown = run("source", "check", path, "--data-dir", tmp_path)
@@ -53,6 +53,7 @@ def test_a_check_shows_rows_as_they_are_understood(run: Run, tmp_path: Path) -> 
     assert "line 3 is unusable" in shown.out
     assert "such rows would be refused: 1 of 2 rows are unusable (50.00%), and max_bad_share is" in shown.out
     assert shown.status == 4
+    assert "1 rows have a local time that the clocks showed twice; it was read as the first" in shown.out
 
 
 @pytest.mark.usefixtures("account")

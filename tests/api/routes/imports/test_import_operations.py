@@ -71,6 +71,7 @@ def test_a_file_is_imported_once_and_grows(customer: Customer, project: str, ser
         "rejected": 0,
         "left_out": 0,
         "of_known_visitors": 0,
+        "at_repeated_times": 0,
     }
     assert run["events"] == 150
     (experiment,) = customer.get(f"{project}/experiments").json()["data"]
@@ -148,11 +149,19 @@ def test_a_file_that_is_refused_imports_nothing_and_says_why(
     assert (few["status"], "max_bad_share is 10.00%" in few["error"]) == ("failed", True)
 
 
-def test_events_of_any_age_are_imported(customer: Customer, project: str) -> None:
-    text = "type,visitor_id,event_name,timestamp\ncustom_event,v1,order,1999-01-01T00:00:00Z\n"
+def test_events_since_2000_are_imported(customer: Customer, project: str) -> None:
+    text = "type,visitor_id,event_name,timestamp\ncustom_event,v1,order,2000-01-01T00:00:00Z\n"
+    # A file of events has seconds since 1970 as well as milliseconds.
+    text += "custom_event,v2,order,1767225600\ncustom_event,v2,order,1767225600000\n"
+    text += "custom_event,v3,order,1999-12-31T23:59:59Z\ncustom_event,v3,order,2127-01-01T00:00:00Z\n"
     answer = customer.call("POST", f"{project}/imports", content=text, headers={"Content-Type": "text/csv"})
     run = customer.ended_run(project, answer.json()["data"])
-    assert (run["status"], run["result"]["events"]) == ("done", {"new": 1, "already_there": 0})
+    # The two times are one, and so are the events.
+    assert (run["status"], run["result"]["events"]) == ("done", {"new": 3, "already_there": 0})
+    assert {row["line"]: row["reason"] for row in run["result"]["rejected_rows"]} == {
+        5: "invalid_timestamp: 'timestamp' is a time of 1999, before 2000",
+        6: "invalid_timestamp: 'timestamp' is a time of 2127, more than a year ahead",
+    }
 
 
 def test_events_are_taken_while_a_file_is_imported(
