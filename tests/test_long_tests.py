@@ -97,33 +97,18 @@ def test_simulations_with_many_trials_are_in_shares_and_nothing_else_is() -> Non
     assert counted == marked
 
 
-@pytest.mark.parametrize(
-    ("options", "name", "number"),
-    [((), "", 0), (("--long",), "", 1), ((), "::test_kills", 1)],
-    ids=["by itself", "--long", "by its id"],
-)
-def test_long_tests_are_left_out_unless_asked_for(
-    options: tuple[str, ...], name: str, number: int, tmp_path: Path
-) -> None:
+def test_long_tests_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "test_kills.py"
     file.write_text("import pytest\n\n@pytest.mark.long(seconds=60)\ndef test_kills(): pass\n")
     # Beside this file alone: that of all tests imports the program.
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "tests.long_tests"]
-    collected = subprocess.run(
-        [
-            *command,
-            "--rootdir",
-            tmp_path,
-            "-c",
-            "/dev/null",
-            "-p",
-            "no:cacheprovider",
-            *options,
-            f"{file}{name}",
-        ],
-        cwd=FOLDER.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
-    assert len([line for line in collected.splitlines() if "::test_kills" in line]) == number, collected
+    options = ["--collect-only", "-q", "-p", "tests.long_tests", "-p", "no:cacheprovider"]
+    options += ["--rootdir", str(tmp_path), "-c", "/dev/null"]
+    asked = {"by itself": [f"{file}"], "--long": ["--long", f"{file}"], "by its id": [f"{file}::test_kills"]}
+    # In one process, most of which is the import of pytest and its plugins.
+    code = f"import pytest\nfor name, asked in {asked}.items():\n"
+    code += f"    print('asked', name, flush=True)\n    pytest.main([*{options}, *asked])\n"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)
+    parts = [part.splitlines() for part in done.stdout.split("asked ")[1:]]
+    counts = {name: len([line for line in rest if "::test_kills" in line]) for name, *rest in parts}
+    assert counts == {"by itself": 0, "--long": 1, "by its id": 1}, done.stdout
