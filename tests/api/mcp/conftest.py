@@ -19,7 +19,11 @@ from tests.api.serving import served
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]) -> FastAPI:
-    return create_app(Settings(data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url()))
+    # Not every minute: that would be every project of these tests, beside all later tests.
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url(), refresh_seconds=10**6
+    )
+    return create_app(settings)
 
 
 @pytest.fixture(scope="session")
