@@ -19,6 +19,7 @@ from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.rollup.run import Rollup
 from pipeline.runs.import_work import import_run, remove_import_files, remove_left_imports
+from pipeline.runs.night_work import rebuild_run
 from pipeline.runs.run_work import run_work
 from pipeline.runs.runner import Runner
 from pipeline.settings import Settings
@@ -105,7 +106,7 @@ def open_pipeline(
         # Runs that are under way by their records were those of a process that has ended.
         catalog.runs.recover(now=clock())
         remove_left_imports(settings, catalog.runs.all_unended())
-        runner = Runner(catalog, run_work(catalog, warehouse, rollup, snapshots), clock=clock)
+        runner = Runner(catalog, run_work(warehouse, rollup, snapshots), clock=clock)
         stack.callback(runner.close)
         results = Results(warehouse, rollup, catalog.recorded_looks, settings)
         services = PipelineServices(
@@ -122,6 +123,7 @@ def open_pipeline(
             clock=clock,
         )
         stack.callback(services.lanes.close)
+        runner.add_work("rebuild", partial(rebuild_run, services))
         runner.add_work("import", partial(import_run, services), partial(remove_import_files, settings))
         yield services
 

@@ -32,9 +32,8 @@ def get_results(
 ) -> Single[Results]:
     """Get every goal and variant, the decisions, the days and the health of the data."""
     filters = query.filters
-    report = nights.report(experiment, project, filters, night=query.night, now=now)
-    available = nights.available_segments(experiment, project, night=query.night, now=now)
-    return Single(data=Results.of(report, available, filters.given))
+    found = nights.read(experiment, project, filters, night=query.night, now=now)
+    return Single(data=Results.of(found.report, found.available_segments, filters.given, run_id=found.run_id))
 
 
 @router.get("/summary")

@@ -94,10 +94,21 @@ class Results(BaseModel):
     as_of: datetime | None = Field(
         description="Time up to which received events are counted; null without events."
     )
+    run_id: str | None = Field(
+        description="With `as_of`, the run that published the night; null for the present, and for nights of "
+        "earlier versions."
+    )
 
     @classmethod
-    def of(cls, report: Report, available: Mapping[str, Any], active: Mapping[str, str]) -> "Results":
-        """Describe a report, the available segments and the active filters."""
+    def of(
+        cls,
+        report: Report,
+        available: Mapping[str, Any],
+        active: Mapping[str, str],
+        *,
+        run_id: str | None = None,
+    ) -> "Results":
+        """Describe a report, the available segments, the active filters, and the run of a night."""
         primary = report.primary
         return cls(
             experiment=ExperimentHead.of(report.experiment),
@@ -113,6 +124,7 @@ class Results(BaseModel):
             health=[answer(check) for check in report.health],
             estimand=answer(report.estimand),
             as_of=report.as_of,
+            run_id=run_id,
         )
 
 

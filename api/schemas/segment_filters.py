@@ -63,7 +63,8 @@ class ResultsQuery(SegmentQuery):
 
     as_of: Day | None = Field(
         None,
-        description="Results as published after the midnight that began this local day; all visitors only.",
+        description="Results as first published after the imports of the night that began this local day; "
+        "all visitors only.",
     )
 
     @property

@@ -102,6 +102,7 @@ CATALOG: Final = (
                 "recorded_looks",
                 columns(nothing="id experiment_id taken_at is_at_plan document"),
             ),
+            ("records of jobs", "job_records", columns(nothing="job project_id period tries tried_at")),
             (
                 "results that were announced",
                 "announced_results",

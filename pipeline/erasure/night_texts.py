@@ -22,7 +22,7 @@ _KEYS: Final = "custom_dimension_keys"
 def blank_nights(cursor: Cursor, erased: ErasedPerson) -> None:
     """Write ERASED in the place of the person's texts in all nights of its experiments."""
     for experiment_id, day, content in _changed(cursor, erased):
-        published.keep_night(cursor, experiment_id, day, content)
+        published.replace_night(cursor, experiment_id, day, content)
 
 
 def count_nights(cursor: Cursor, erased: ErasedPerson) -> int:

@@ -219,7 +219,6 @@ WAREHOUSE: Final = (
     *(
         Holder(name=name, medium="warehouse", where=table, texts=columns(nothing=names))
         for name, table, names in (
-            ("nights that were counted", "nightly_rollups", "timezone day"),
             ("numbers of counted links", "covered_links", "project_id covered_seq"),
             ("projects with older links", "links_without_events", "project_id"),
             ("numbers of removed events", "retired_event_seqs", "seq"),

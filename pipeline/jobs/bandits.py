@@ -6,6 +6,7 @@ from functools import partial
 
 from engine.analysis.automation.bandit_weights import NewWeights, next_weights
 from engine.design.experiment import Experiment
+from engine.design.project import Project
 from engine.design.reweighting import reweight
 from pipeline.results.results import Results
 from pipeline.run_each import run_each
@@ -17,13 +18,17 @@ class _ChangedError(Exception):
     """The experiment was changed after its results were analyzed."""
 
 
-def move_weights(catalog: Catalog, results: Results, *, clock: Callable[[], datetime]) -> None:
-    """Update the weights of every running bandit that has enough new results since the last update.
+def move_weights(
+    catalog: Catalog, results: Results, project: Project, *, clock: Callable[[], datetime]
+) -> None:
+    """Update the weights of a project's running bandits that have enough new results since the last update.
 
     ExceptionGroup of the failures.
     """
     bandits = [
-        one for one in catalog.experiments.in_statuses(["running"]) if one.traffic_strategy == "bandit"
+        one
+        for one in catalog.experiments.of_project(project.id, ["running"])
+        if one.traffic_strategy == "bandit"
     ]
     run_each(
         {f"experiment {one.id}": partial(_update_weights, catalog, results, one, clock) for one in bandits}

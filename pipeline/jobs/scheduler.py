@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 _WATCH_SECONDS: Final = 5.0
+FIRST_RUN_WITHIN: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,16 @@ class Scheduler:
         self._scheduler = BackgroundScheduler(timezone=UTC, executors={"default": threads})
         for job in jobs:
             # Zero seconds turn a job off.
-            if not job.seconds(services.settings):
+            seconds = job.seconds(services.settings)
+            if not seconds:
                 continue
             # A late run still takes place, and several late ones become one.
             self._scheduler.add_job(
                 self.run_now,
                 # By its name it would be looked for among all installed packages.
-                IntervalTrigger(seconds=job.seconds(services.settings), timezone=UTC),
+                IntervalTrigger(seconds=seconds, timezone=UTC),
+                # However short the service's life, each job runs in it.
+                next_run_time=datetime.now(UTC) + min(timedelta(seconds=seconds), FIRST_RUN_WITHIN),
                 args=[job],
                 id=job.name,
                 # The name in log lines about skipped runs.
@@ -63,7 +67,7 @@ class Scheduler:
             )
 
     def start(self) -> None:
-        """Start; the first run of each job is one interval later."""
+        """Start; the first run of each job is one interval later, and within FIRST_RUN_WITHIN."""
         self._scheduler.start()
         self._watcher.start()
 
@@ -93,7 +97,7 @@ class Scheduler:
     def run_now(self, job: Job) -> None:
         """Run a job once, in this thread, and log its failure."""
         try:
-            job.run(self._services)
+            still_waits = job.run(self._services)
         except Exception as error:
             before = self._runs.get(job.name)
             failures = 1 + (before.failures if before else 0)
@@ -101,7 +105,9 @@ class Scheduler:
             in_a_row = f", {failures} times in a row" if failures > 1 else ""
             logger.exception("job %s failed%s; it is tried again", job.name, in_a_row)
         else:
-            self._runs[job.name] = JobRun(self._services.clock(), 0, None)
+            # A failure is shown until what failed has succeeded.
+            if not still_waits:
+                self._runs[job.name] = JobRun(self._services.clock(), 0, None)
 
     @property
     def last_runs(self) -> Mapping[str, JobRun]:

@@ -1,9 +1,10 @@
-"""Nights: reports of experiments as they were published after each local midnight."""
+"""Nights: reports of experiments as they were first published after the imports of each night."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,7 @@ from engine.local_days import local_day
 from engine.typed_records import record_of
 from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from pipeline.results.results import Results
+from pipeline.run_each import run_each
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connection import Warehouse
 
@@ -28,10 +30,14 @@ _KEPT_AFTER_END: Final = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightReport:
-    """The report of an experiment after a night, and the segments that were there to filter by."""
+    """The report of an experiment after a night, the segments to filter by, and the run that published both.
+
+    Nights of earlier versions name no run.
+    """
 
     report: Report
     available_segments: Mapping[str, Any]
+    run_id: str | None = None
 
 
 class Nights:
@@ -42,24 +48,66 @@ class Nights:
         self._warehouse = warehouse
         self._results = results
 
-    def keep(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
-        """Keep the report of an experiment for the night that ended on the local day of `now`.
+    def keep(
+        self,
+        experiments: Collection[Experiment],
+        project: Project,
+        days: Sequence[date],
+        *,
+        run_id: str,
+        now: datetime,
+    ) -> None:
+        """Keep the present reports of a project's experiments for the nights that began these local days.
 
-        Nights older than the project keeps are removed.
+        A night that is kept already stays as it is: its first publication. Nights older than the project
+        keeps are removed, and those of days to come, which a clock that was ahead has made. ExceptionGroup
+        of the failures.
         """
         today = local_day(now, project.timezone)
-        first = today - timedelta(days=project.keep_nights - 1)
-        content = None
-        if project.keep_nights and _is_to_be_kept(experiment, now):
-            # In this order: the report brings the segments up to date.
-            report = self._results.report(experiment, project, now=now)
-            available = self._results.available_segments(experiment)
-            night = plain_data(NightReport(report=report, available_segments=available))
-            content = zlib.compress(msgspec.json.encode(night))
-        with self._warehouse.transaction() as cursor:
-            if content is not None:
-                published.keep_night(cursor, experiment.id, today, content)
-            published.remove_kept(cursor, experiment.id, before=first)
+        first = today - timedelta(days=project.keep_nights - 1) if project.keep_nights else date.max
+        nights: list[tuple[str, date, bytes]] = []
+
+        def publish(experiment: Experiment) -> None:
+            reported = [day for day in days if day >= first and _is_reported(experiment, day, project)]
+            if reported:
+                content = self._content(experiment, project, run_id, now)
+                nights.extend((experiment.id, day, content) for day in reported)
+
+        try:
+            run_each({f"experiment {one.id}": partial(publish, one) for one in experiments})
+        finally:
+            # In one transaction, so that all of them are of one run.
+            with self._warehouse.transaction() as cursor:
+                for night in nights:
+                    published.keep_night(cursor, *night)
+                for one in experiments:
+                    published.remove_kept(cursor, one.id, before=first)
+                    published.remove_kept(cursor, one.id, after=today)
+
+    def _content(self, experiment: Experiment, project: Project, run_id: str, now: datetime) -> bytes:
+        # In this order: the report brings the segments up to date.
+        report = self._results.report(experiment, project, now=now)
+        available = self._results.available_segments(experiment)
+        night = plain_data(NightReport(report=report, available_segments=available, run_id=run_id))
+        return zlib.compress(msgspec.json.encode(night))
+
+    def read(
+        self,
+        experiment: Experiment,
+        project: Project,
+        filters: SegmentFilters,
+        *,
+        night: date | None,
+        now: datetime,
+    ) -> NightReport:
+        """Return what was published of a night, or is now without one, which no run has published.
+
+        InvalidFilterError for a night that is not kept.
+        """
+        if night is not None:
+            return self.find(experiment, project, night, now=now)
+        report = self._results.report(experiment, project, filters, now=now)
+        return NightReport(report=report, available_segments=self._results.available_segments(experiment))
 
     def report(
         self,
@@ -113,7 +161,9 @@ def _night_of(plain: dict[str, Any]) -> NightReport:
     return record_of(plain, NightReport)
 
 
-def _is_to_be_kept(experiment: Experiment, now: datetime) -> bool:
-    if experiment.started_at is None:
+def _is_reported(experiment: Experiment, day: date, project: Project) -> bool:
+    timezone = project.timezone
+    if experiment.started_at is None or local_day(experiment.started_at, timezone) > day:
         return False
-    return experiment.completed_at is None or experiment.completed_at > now - _KEPT_AFTER_END
+    ended = experiment.completed_at
+    return ended is None or local_day(ended, timezone) >= day - _KEPT_AFTER_END

@@ -1,31 +1,24 @@
-"""Work of runs: rollups, rebuilds of days and snapshots."""
+"""Work of runs: rollups and snapshots."""
 
 from collections.abc import Iterable, Mapping
-from datetime import date
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from engine.design.experiment import Experiment
-from engine.local_days import local_day
 from pipeline.rollup.run import Outcome, Rollup
 from pipeline.runs.runner import ReportProgress, Work
 from pipeline.snapshots.writer import Snapshots
-from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.runs.run_record import Kind, Run, RunResult
 from pipeline.store.warehouse import aggregates, events
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
 
 
-def run_work(
-    catalog: Catalog, warehouse: Warehouse, rollup: Rollup, snapshots: Snapshots
-) -> Mapping[Kind, Work]:
+def run_work(warehouse: Warehouse, rollup: Rollup, snapshots: Snapshots) -> Mapping[Kind, Work]:
     """Return the work of each kind of runs that needs no more than these."""
     return {
         "rollup": partial(_roll_up, warehouse, rollup),
-        "rebuild": partial(_rebuild, catalog, warehouse, rollup),
         "snapshot": partial(_write_snapshot, snapshots),
     }
 
@@ -33,27 +26,7 @@ def run_work(
 def _roll_up(warehouse: Warehouse, rollup: Rollup, run: Run, _report: ReportProgress) -> RunResult:
     outcome = rollup.refresh(run.project_id)
     changed = {"recounted": outcome.recounted, "updated": outcome.updated}
-    return _counted(warehouse, run, outcome, changed)
-
-
-def _rebuild(
-    catalog: Catalog, warehouse: Warehouse, rollup: Rollup, run: Run, _report: ReportProgress
-) -> RunResult:
-    days, chosen = run.parameters.get("days"), None
-    if days is not None:
-        timezone = catalog.projects.find(run.project_id).timezone
-        first, last = date.fromisoformat(days["from"]), date.fromisoformat(days["to"])
-        experiments = catalog.experiments.of_project(run.project_id)
-        chosen = [one.id for one in experiments if _ran_between(one, first, last, timezone)]
-    outcome = rollup.rebuild(run.project_id, chosen)
-    return _counted(warehouse, run, outcome, {"recounted": outcome.recounted})
-
-
-def _ran_between(experiment: Experiment, first: date, last: date, timezone: str) -> bool:
-    """Tell whether an experiment ran on one of these local days."""
-    if experiment.started_at is None or local_day(experiment.started_at, timezone) > last:
-        return False
-    return experiment.completed_at is None or local_day(experiment.completed_at, timezone) >= first
+    return counted(warehouse, run, outcome, changed)
 
 
 def _write_snapshot(snapshots: Snapshots, run: Run, _report: ReportProgress) -> RunResult:
@@ -70,7 +43,7 @@ def _write_snapshot(snapshots: Snapshots, run: Run, _report: ReportProgress) -> 
     )
 
 
-def _counted(
+def counted(
     warehouse: Warehouse, run: Run, outcome: Outcome, changed: Mapping[str, Iterable[str]]
 ) -> RunResult:
     """Describe a rollup: events counted, and the visitors of the experiments that it changed."""

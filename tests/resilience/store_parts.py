@@ -5,8 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.runs.night_work import NIGHTLY
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.job_records import NEVER_DONE
 from pipeline.store.documents import document_of
 from pipeline.store.warehouse import aggregates, earlier_results, events, published, visitors
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame
@@ -31,7 +33,9 @@ def parts_of(data_dir: Path) -> dict[str, Any]:
 
 def _catalog_parts(catalog: Catalog) -> dict[str, Any]:
     parts: dict[str, Any] = {}
+    nights = catalog.job_records.of(NIGHTLY)
     for project in catalog.projects.all():
+        parts[f"last night of {project.id}"] = nights.get(project.id, NEVER_DONE).period
         parts[f"project {project.id}"] = document_of(project), _audited(catalog, project.id)
         for experiment in catalog.experiments.of_project(project.id):
             parts[experiment.id] = document_of(experiment), _audited(catalog, experiment.id)
@@ -52,10 +56,10 @@ def _warehouse_parts(warehouse: Warehouse) -> dict[str, Any]:
             parts[f"table {table}"] = True
         # A store that was not opened to its end lacks it.
         published.create_tables(cursor)
-        parts["last night"] = published.find_last_night(cursor, "UTC")
     results = published.list_experiments(warehouse)
     with warehouse.transaction() as cursor:
         for experiment_id in results:
+            parts[f"nights of {experiment_id}"] = published.list_kept(cursor, experiment_id)
             parts[f"results of {experiment_id}"] = (
                 published.find(cursor, experiment_id),
                 *counted(cursor, experiment_id),

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from engine.design import lifecycle
-from engine.local_days import local_day
 from pipeline.jobs.jobs import write_snapshots
-from pipeline.store.warehouse import published
+from pipeline.runs.night_work import NIGHTLY
 from tests.builders import NOW, a_project, an_experiment
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 from tests.resilience.killing import kill, start_server
@@ -33,8 +32,8 @@ def a_busy_store(data_dir: Path) -> str:
         for project_id in PROJECTS:
             _fill(store, account.id, project_id)
         write_snapshots(store)
-        with store.warehouse.transaction() as cursor:
-            published.record_night(cursor, "UTC", local_day(NOW, "UTC"))
+        for project_id in PROJECTS:
+            store.catalog.job_records.note_done(NIGHTLY, project_id, NOW.date().isoformat())
     return token
 
 

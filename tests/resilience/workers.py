@@ -103,7 +103,7 @@ def services_of(data_dir: Path) -> Iterator[PipelineServices]:
         yield services
 
 
-def on_services(run: Callable[[PipelineServices], None]) -> Work:
+def on_services(run: Callable[[PipelineServices], object]) -> Work:
     def work(data_dir: Path, points: Points) -> None:
         with services_of(data_dir) as services:
             points.begin()

@@ -15,6 +15,7 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.idempotency import IdempotencyKeys
+from pipeline.store.catalog.job_records import JobRecords
 from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.metrics.metric_repository import Metrics
@@ -48,6 +49,7 @@ class Catalog:
     metrics: Metrics
     recorded_looks: RecordedLooks
     runs: Runs
+    job_records: JobRecords
     audit: Audit
     sessions: Sessions
     sign_in_links: SignInLinks
@@ -95,6 +97,7 @@ class Catalog:
             metrics=Metrics(database),
             recorded_looks=RecordedLooks(database),
             runs=Runs(database),
+            job_records=JobRecords(database),
             audit=Audit(database),
             sessions=Sessions(database),
             sign_in_links=SignInLinks(database),

@@ -239,6 +239,16 @@ runs = Table(
     Index(None, "project_id", "created_at"),
 )
 
+job_records = Table(
+    "job_records",
+    metadata,
+    Column("job", String(40), primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True),
+    Column("period", String),
+    Column("tries", Integer, nullable=False),
+    Column("tried_at", UtcDateTime),
+)
+
 webhooks = Table(
     "webhooks",
     metadata,

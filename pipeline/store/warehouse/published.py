@@ -1,4 +1,4 @@
-"""Records of published results, of completed nightly rollups by time zone, and reports of past nights."""
+"""Records of published results, and reports of past nights."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -11,7 +11,6 @@ from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.visitors import TABLES, result_table
 
 _ROLLUPS: Final = "published_rollups"
-_NIGHTS: Final = "nightly_rollups"
 _KEPT: Final = "kept_nights"
 # In the place of the fingerprint of final results whose events are gone.
 SEALED: Final = "sealed"
@@ -61,8 +60,9 @@ def create_tables(cursor: Cursor) -> None:
         )
         """
     )
-    cursor.execute(f"CREATE TABLE IF NOT EXISTS {_NIGHTS} (timezone VARCHAR, day DATE)")
     cursor.execute(f"CREATE TABLE IF NOT EXISTS {_KEPT} (experiment_id VARCHAR, day DATE, content BLOB)")
+    # Of earlier versions: the catalog has what is owed.
+    cursor.execute("DROP TABLE IF EXISTS nightly_rollups")
 
 
 def find(cursor: Cursor, experiment_id: str) -> Published | None:
@@ -134,23 +134,16 @@ def withdraw(cursor: Cursor, experiment_id: str) -> None:
         cursor.execute(f"DROP TABLE IF EXISTS {result_table(kind, experiment_id)}")
 
 
-def find_last_night(cursor: Cursor, timezone: str) -> date | None:
-    """Find the local day of the last nightly rollup of a time zone; None if there was none."""
-    rows = cursor.execute(f"SELECT max(day) FROM {_NIGHTS} WHERE timezone = ?", [timezone]).fetchall()
-    day: date | None = rows[0][0]
-    return day
-
-
-def record_night(cursor: Cursor, timezone: str, day: date) -> None:
-    """Record the nightly rollup of a time zone for `day`."""
-    cursor.execute(f"DELETE FROM {_NIGHTS} WHERE timezone = ?", [timezone])
-    cursor.execute(f"INSERT INTO {_NIGHTS} VALUES (?, ?)", [timezone, day])
-
-
 def keep_night(cursor: Cursor, experiment_id: str, day: date, content: bytes) -> None:
-    """Keep the report of an experiment for a night, in place of an earlier one of that night."""
-    cursor.execute(f"DELETE FROM {_KEPT} WHERE experiment_id = ? AND day = ?", [experiment_id, day])
-    cursor.execute(f"INSERT INTO {_KEPT} VALUES (?, ?, ?)", [experiment_id, day, content])
+    """Keep the report of an experiment for a night, unless one of that night is kept."""
+    if find_kept(cursor, experiment_id, day) is None:
+        cursor.execute(f"INSERT INTO {_KEPT} VALUES (?, ?, ?)", [experiment_id, day, content])
+
+
+def replace_night(cursor: Cursor, experiment_id: str, day: date, content: bytes) -> None:
+    """Replace the report of a night that is kept."""
+    update = f"UPDATE {_KEPT} SET content = $content WHERE experiment_id = $id AND day = $day"
+    cursor.execute(update, {"content": content, "id": experiment_id, "day": day})
 
 
 def find_kept(cursor: Cursor, experiment_id: str, day: date) -> bytes | None:
@@ -166,6 +159,9 @@ def list_kept(cursor: Cursor, experiment_id: str) -> list[date]:
     return [day for (day,) in cursor.execute(query, [experiment_id]).fetchall()]
 
 
-def remove_kept(cursor: Cursor, experiment_id: str, *, before: date = date.max) -> None:
-    """Remove the nights of an experiment, all of them or those before a day."""
-    cursor.execute(f"DELETE FROM {_KEPT} WHERE experiment_id = ? AND day < ?", [experiment_id, before])
+def remove_kept(
+    cursor: Cursor, experiment_id: str, *, before: date = date.max, after: date = date.min
+) -> None:
+    """Remove the nights of an experiment, all of them or those before or after a day."""
+    remove = f"DELETE FROM {_KEPT} WHERE experiment_id = ? AND day < ? AND day > ?"
+    cursor.execute(remove, [experiment_id, before, after])

@@ -100,10 +100,10 @@ def fill_pipeline(store: WorkingStore) -> tuple[str, str, Project, Experiment, E
     store.write(project, *rows)
     for keys in (many, {f"{GONE} key": "x"}):
         store.write(project, an_event("pageview", ids_of(GONE)["visitor"], custom=json.dumps(keys)))
-    store.nights.keep(completed, project, now=NOW)
+    store.nights.keep([completed], project, [NOW.date()], run_id="run_1", now=NOW)
     ended = store.change(completed, status="completed", completed_at=NOW - timedelta(minutes=5))
     store.rollup.refresh(project.id)
-    store.nights.keep(running, project, now=NOW)
+    store.nights.keep([running], project, [NOW.date()], run_id="run_1", now=NOW)
     store.snapshots.write(project.id)
     refused = store.settings.refused_events_path
     refused.mkdir()

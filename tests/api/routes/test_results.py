@@ -89,6 +89,7 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
         "health",
         "estimand",
         "as_of",
+        "run_id",
     }
     assert set(data["experiment"]) == HEAD
     assert list(data["variants"]) == list(data["goal_summaries"]) == list(observed.goals)

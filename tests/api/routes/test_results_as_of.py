@@ -1,8 +1,8 @@
 """Results of past nights: as they were served, whatever came later."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.deps import request_time
 from pipeline.jobs.jobs import rebuild_after_midnight
+from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
 from tests.api.request_bodies import error_of, fields_of
@@ -34,7 +35,9 @@ def calendar() -> Calendar:
 
 
 @pytest.fixture
-def customer(tmp_path: Path, calendar: Calendar) -> Iterator[Customer]:
+def customer(tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch) -> Iterator[Customer]:
+    opened = partial(open_pipeline, clock=lambda: calendar.now)
+    monkeypatch.setattr("api.services.open_pipeline", opened)
     app = create_app(Settings(data_dir=tmp_path, fresh_read_seconds=60))
 
     async def now() -> datetime:
@@ -66,9 +69,8 @@ def see(shop: Shop, name: str, visitors: int) -> None:
 
 def pass_midnight(shop: Shop, calendar: Calendar) -> str:
     """Let a night pass; return the day that it began."""
-    services = shop.customer.services
     calendar.now += DAY
-    rebuild_after_midnight(replace(services, clock=lambda: calendar.now))
+    rebuild_after_midnight(shop.customer.services)
     return calendar.now.date().isoformat()
 
 
@@ -87,8 +89,22 @@ def test_a_past_night_is_reported_as_it_was_served(shop: Shop, calendar: Calenda
     see(shop, "second", 10)
     later = pass_midnight(shop, calendar)
     assert served(shop) != then
-    assert served(shop, as_of=night) == then
-    assert served(shop, as_of=later) == served(shop)
+    newest, oldest = (run["id"] for run in rebuilds(shop)[:2])
+    assert served(shop, as_of=night) == published_by(oldest, then)
+    assert served(shop, as_of=later) == published_by(newest, served(shop))
+
+
+def published_by(run_id: str, answers: dict[str, Any]) -> dict[str, Any]:
+    assert answers["results"]["data"]["run_id"] is None
+    return {**answers, "results": {"data": {**answers["results"]["data"], "run_id": run_id}}}
+
+
+def rebuilds(shop: Shop) -> list[dict[str, Any]]:
+    """List the rebuilds of the project, the newest first."""
+    found: list[dict[str, Any]] = shop.customer.get(
+        f"/projects/{shop.project_id}/runs", kind="rebuild"
+    ).json()["data"]
+    return found
 
 
 def test_a_night_that_is_not_kept_is_refused_with_those_that_are(shop: Shop, calendar: Calendar) -> None:

@@ -275,7 +275,7 @@ def test_an_erasure_that_is_killed_at_any_step_is_ended_by_the_next_run(
     store.write(project, *rows)
     store.snapshots.write(project.id)
     store.rollup.refresh(project.id)
-    store.nights.keep(experiment, project, now=NOW)
+    store.nights.keep([experiment], project, [NOW.date()], run_id="run_1", now=NOW)
     assert len(STEPS) > 5
     for step in steps:
         broken = [replace(one, erase=fail) if one.name == step else one for one in HOLDERS]
@@ -341,7 +341,7 @@ def test_a_text_that_two_persons_had_goes_with_the_second(store: WorkingStore, p
         an_exposure(experiment, number % 2, f"v{number}", custom='{"plan":"gold"}') for number in range(9)
     ]
     store.write(project, *rows, *others)
-    store.nights.keep(experiment, project, now=NOW)
+    store.nights.keep([experiment], project, [NOW.date()], run_id="run_1", now=NOW)
     store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
     store.rollup.refresh(project.id)
     ended = now_of(store, experiment)
@@ -371,7 +371,7 @@ def test_texts_that_an_earlier_version_left_are_blanked_once(store: WorkingStore
     left = an_exposure(experiment, 0, GONE, custom='{"plan":"gold","mail":"ann@x.example"}', region="Faraway")
     others = [an_exposure(experiment, 1, f"v{number}", custom='{"plan":"gold"}') for number in range(3)]
     store.write(project, left, *others)
-    store.nights.keep(experiment, project, now=NOW)
+    store.nights.keep([experiment], project, [NOW.date()], run_id="run_1", now=NOW)
     ended = store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
     store.rollup.refresh(project.id)
     with store.warehouse.transaction() as cursor:

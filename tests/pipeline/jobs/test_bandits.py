@@ -56,7 +56,8 @@ def visit(
 
 
 def steer(store: WorkingStore, *, hour: int) -> None:
-    move_weights(store.catalog, store.results, clock=lambda: STARTED + hour * HOUR)
+    for project in store.catalog.projects.all():
+        move_weights(store.catalog, store.results, project, clock=lambda: STARTED + hour * HOUR)
 
 
 def weights_of(experiment: Experiment) -> list[float]:
@@ -175,7 +176,7 @@ def test_an_edit_during_the_judging_loses_nothing(store: WorkingStore, project: 
         store.change(experiment, hypothesis="Edited meanwhile")
 
     clock = lambda: STARTED + HOUR  # noqa: E731  # a clock that stands still
-    move_weights(store.catalog, _Meanwhile(store, edit), clock=clock)
+    move_weights(store.catalog, _Meanwhile(store, edit), project, clock=clock)
     edited = now_of(store, experiment)
     assert edited.hypothesis == "Edited meanwhile"
     assert edited.weight_epochs == ()
@@ -194,7 +195,7 @@ def test_an_experiment_that_is_paused_or_gone_by_then_is_left_alone(
     def stop() -> None:
         store.catalog.experiments.change(project.id, experiment.id, pause, actor="test")
 
-    move_weights(store.catalog, _Meanwhile(store, stop), clock=lambda: STARTED + HOUR)
+    move_weights(store.catalog, _Meanwhile(store, stop), project, clock=lambda: STARTED + HOUR)
     assert now_of(store, experiment).weight_epochs == ()
 
 
@@ -217,7 +218,7 @@ def test_a_process_that_dies_before_the_save_leaves_the_old_weights_and_the_next
         experiment = a_bandit(store, project)
         visit(store, project, experiment, hour=0, count=1200)
         with pytest.raises(Killed):
-            move_weights(store.catalog, store.results, clock=dying)
+            move_weights(store.catalog, store.results, project, clock=dying)
         assert now_of(store, experiment) == experiment
     with a_working_store(tmp_path) as again:
         assert now_of(again, experiment) == experiment

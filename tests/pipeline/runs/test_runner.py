@@ -178,7 +178,7 @@ def test_refreshes_are_recorded_where_they_have_news_and_equal_failures_once(
     store: WorkingStore, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = count()
-    work = run_work(store.catalog, store.warehouse, store.rollup, store.snapshots)
+    work = run_work(store.warehouse, store.rollup, store.snapshots)
     runner = Runner(store.catalog, work, clock=lambda: NOW + timedelta(seconds=next(seconds)))
     experiment = store.add_experiment(project)
     runner.refresh(project.id)

@@ -113,6 +113,17 @@ class Runs:
             row = connection.execute(query).mappings().one_or_none()
         return None if row is None else _run_from(row)
 
+    def imports(self, project_id: str, *, since: datetime) -> list[Run]:
+        """List the imports of a project that ended since a time, or have not ended."""
+        query = select(runs).where(
+            runs.c.project_id == project_id,
+            runs.c.kind == "import",
+            or_(runs.c.ended_at.is_(None), runs.c.ended_at >= since),
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [_run_from(row) for row in rows]
+
     def all_unended(self) -> list[Run]:
         """List the runs of all projects that are queued or under way."""
         query = select(runs).where(runs.c.status.in_(("queued", "running")))

@@ -47,29 +47,26 @@ def test_withdrawn_results_are_gone(warehouse: Warehouse) -> None:
         assert published.find(cursor, "exp_1") is None
 
 
-def test_kept_nights_are_replaced_removed_by_age_and_withdrawn_with_the_results(warehouse: Warehouse) -> None:
+def test_kept_nights_stay_until_they_are_removed_by_age_or_withdrawn_with_the_results(
+    warehouse: Warehouse,
+) -> None:
     first, second = date(2026, 3, 1), date(2026, 3, 2)
     with warehouse.transaction() as cursor:
         published.create_tables(cursor)
         for day, content in ((first, b"old"), (first, b"new"), (second, b"next")):
             published.keep_night(cursor, "exp_1", day, content)
-        assert published.find_kept(cursor, "exp_1", first) == b"new"
+        assert published.find_kept(cursor, "exp_1", first) == b"old"
+        published.replace_night(cursor, "exp_1", first, b"blanked")
+        assert published.find_kept(cursor, "exp_1", first) == b"blanked"
         assert published.list_kept(cursor, "exp_1") == [first, second]
         assert published.find_kept(cursor, "exp_2", first) is None
         published.remove_kept(cursor, "exp_1", before=second)
         assert published.list_kept(cursor, "exp_1") == [second]
+        published.keep_night(cursor, "exp_1", date(2026, 3, 3), b"of a clock that was ahead")
+        published.remove_kept(cursor, "exp_1", after=second)
+        assert published.list_kept(cursor, "exp_1") == [second]
         published.withdraw(cursor, "exp_1")
         assert published.list_kept(cursor, "exp_1") == []
-
-
-def test_the_last_night_is_kept_by_time_zone(warehouse: Warehouse) -> None:
-    with warehouse.transaction() as cursor:
-        published.create_tables(cursor)
-        assert published.find_last_night(cursor, "UTC") is None
-        for day in (1, 2):
-            published.record_night(cursor, "UTC", date(2026, 3, day))
-        assert published.find_last_night(cursor, "UTC") == date(2026, 3, 2)
-        assert published.find_last_night(cursor, "Europe/Berlin") is None
 
 
 def test_records_of_several_experiments_are_found_at_once(warehouse: Warehouse) -> None:
