@@ -57,7 +57,7 @@ def test_the_wheel_has_every_module_and_every_file_that_is_served(wheel: Path) -
 
 
 def run_demo(environment: Path, folder: Path) -> str:
-    command = [environment / "bin" / "truelift", "demo", "--no-serve", "--visitors", "20000"]
+    command = [str(environment / "bin" / "truelift"), "demo", "--no-serve", "--visitors", "20000"]
     done = subprocess.run(
         [*command, "--data-dir", "demo"], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -74,7 +74,7 @@ def test_the_installed_wheel_runs_the_demo_elsewhere(wheel: Path, tmp_path: Path
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "installed.pth").write_text(sysconfig.get_path("purelib"))
     code = "import truelift; print(truelift.__file__)"
-    python = [environment / "bin" / "python", "-c", code]
+    python = [str(environment / "bin" / "python"), "-c", code]
     found = subprocess.run(python, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert Path(found).is_relative_to(packages)
     assert "Fix the data" in run_demo(environment, tmp_path)
