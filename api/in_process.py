@@ -1,5 +1,6 @@
 """Requests to the app itself, in this process: permissions, limits and answers are those of the API."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ class OperationAnswer:
 
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
     content: dict[str, Any] | None = field(init=False)
     """The JSON object of the body; None where the body is empty."""
 
@@ -45,6 +47,7 @@ async def send_in_process(request: OperationRequest, served: Request) -> Operati
     scope = scope_of(request, served)
     unread = [request.body]
     status = 500
+    headers: dict[str, str] = {}
     body = bytearray()
     is_answered = anyio.Event()
 
@@ -58,13 +61,14 @@ async def send_in_process(request: OperationRequest, served: Request) -> Operati
         nonlocal status
         if message["type"] == "http.response.start":
             status = message["status"]
+            headers.update((name.decode(), value.decode("latin-1")) for name, value in message["headers"])
             return
         body.extend(message.get("body", b""))
         if not message.get("more_body", False):
             is_answered.set()
 
     await served.app(scope, receive, send)
-    return await off_loop(len(body), OperationAnswer, status, bytes(body))
+    return await off_loop(len(body), OperationAnswer, status, bytes(body), headers)
 
 
 def scope_of(request: OperationRequest, served: Request) -> Scope:

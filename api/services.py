@@ -9,6 +9,7 @@ from anyio import CapacityLimiter
 from cryptography.fernet import Fernet
 from fastapi import Request
 
+from api.bodies.kept_forms import KeptForms
 from api.bodies.slices import Turns
 from api.middleware.key_refusals import KeyRefusals
 from api.middleware.rate_limits import RateLimits
@@ -59,6 +60,7 @@ class Services(PipelineServices):
     cipher: Fernet
     turns: Turns
     page_threads: CapacityLimiter
+    kept_forms: KeptForms
     encoded_bodies: EncodedBodies
     snippet_verification: SnippetVerification
     locations: Locations
@@ -129,6 +131,7 @@ def open_services(
             cipher=open_cipher(settings),
             turns=Turns(),
             page_threads=CapacityLimiter(PAGE_THREADS),
+            kept_forms=KeptForms(),
             encoded_bodies=EncodedBodies(),
             snippet_verification=SnippetVerification(pipeline.catalog),
             locations=locations,

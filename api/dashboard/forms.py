@@ -41,7 +41,7 @@ async def read_form(request: Request, session: SignedIn, permission: Permission)
     """Read a form of a session whose key may send it; PageError 403, 404, 413, 415, 422, 429."""
     require_own_site(request)
     await require(request, session, permission)
-    form = await _read(request, limit=MAX_BODY_BYTES, max_fields=_MOST_FIELDS)
+    form = await read_unsigned_form(request)
     require_form_token(session, form)
     return form
 
@@ -51,6 +51,17 @@ async def read_button(request: Request, session: SignedIn) -> None:
     require_form_token(session, await read_public_form(request))
 
 
+async def read_unsigned_form(request: Request) -> SentForm:
+    """Read a form of any browser; PageError 403, 413, 415, 422."""
+    require_own_site(request)
+    return await _read(request, limit=MAX_BODY_BYTES, max_fields=_MOST_FIELDS)
+
+
+def fields_of(form: FormData) -> dict[str, str]:
+    """Return the fields of a form as texts."""
+    return {name: str(value) for name, value in form.items()}
+
+
 async def read_public_form(request: Request) -> SentForm:
     """Read a small form of a browser without a session; PageError 403, 413, 415, 422."""
     require_own_site(request)
@@ -58,6 +69,14 @@ async def read_public_form(request: Request) -> SentForm:
 
 
 async def _read(request: Request, *, limit: int, max_fields: int) -> SentForm:
+    """Read a form from the connection once."""
+    if not hasattr(request.state, "form"):
+        request.state.form = await _receive(request, limit=limit, max_fields=max_fields)
+    form: SentForm = request.state.form
+    return form
+
+
+async def _receive(request: Request, *, limit: int, max_fields: int) -> SentForm:
     if media_type_of(request, default="") != ENCODED:
         raise PageError(415, f"A form is sent as {ENCODED}.")
     try:

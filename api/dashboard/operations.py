@@ -26,12 +26,15 @@ async def ask(  # noqa: PLR0913 - the parts of a request
     query: Mapping[str, Any] | None = None,
     body: Mapping[str, Any] | None = None,
     idempotency_key: str | None = None,
+    if_match: str | None = None,
 ) -> OperationAnswer:
     """Send a request to the API; `path` comes after its prefix, with ids quoted."""
     written = partial(_request_of, request, session, path, method=method, query=query, body=body)
     sent = written() if body is None else await on_page_thread(request, written)
     if idempotency_key:
         sent.headers.append((b"idempotency-key", idempotency_key.encode()))
+    if if_match:
+        sent.headers.append((b"if-match", if_match.encode()))
     return await send_in_process(sent, request)
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Final
@@ -14,10 +15,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.dashboard import formats
-from api.dashboard.page_errors import NotSignedInError, PageError
+from api.dashboard.forms import fields_of, read_unsigned_form
+from api.dashboard.page_errors import NotSignedInError, OldFormError, PageError
 from api.dashboard.page_threads import on_page_thread
-from api.dashboard.sessions import FORM_FIELD, SignedIn, find_session
+from api.dashboard.sessions import FORM_FIELD, SignedIn, end_session, find_session
 from api.dashboard.static_files import address_of
+from api.dashboard.typed_forms import keep_typed, seal_of
 from api.errors import ANSWERED, answer_to
 
 logger = logging.getLogger(__name__)
@@ -55,7 +58,7 @@ _templates: Final = Environment(
     lstrip_blocks=True,
 )
 _templates.filters.update(formats.FILTERS)
-_templates.globals.update(static=address_of, form_field=FORM_FIELD)
+_templates.globals.update(static=address_of, form_field=FORM_FIELD, seal_of=seal_of)
 
 
 async def render(
@@ -86,11 +89,17 @@ def signed_in(page: Page) -> Handler:
     async def serve(request: Request) -> Response:
         session = await find_session(request)
         if session is None:
-            return _to_sign_in(request)
+            return await _to_sign_in(request)
         try:
             return await page(request, session)
         except NotSignedInError:
-            return _to_sign_in(request)
+            # Of a key that was revoked: the sign-in would lead a browser with a session back here.
+            await end_session(request)
+            return await _to_sign_in(request)
+        except OldFormError as error:
+            again = redirect(request.url.path)
+            is_kept = keep_typed(request, fields_of(await read_unsigned_form(request)), again)
+            return again if is_kept else await error_page(request, error.status, error.message, session)
         except PageError as error:
             return await error_page(request, error.status, error.message, session)
 
@@ -136,7 +145,12 @@ def redirect(address: str) -> RedirectResponse:
     return RedirectResponse(address, status_code=303, headers={"Cache-Control": "no-store"})
 
 
-def _to_sign_in(request: Request) -> RedirectResponse:
+async def _to_sign_in(request: Request) -> Response:
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    back = f"?next={quote(wanted)}" if request.method == "GET" and wanted != "/" else ""
-    return redirect(SIGN_IN + back)
+    back = redirect(f"{SIGN_IN}?next={quote(wanted)}")
+    if request.method == "GET":
+        return back if wanted != "/" else redirect(SIGN_IN)
+    with suppress(PageError):
+        if keep_typed(request, fields_of(await read_unsigned_form(request)), back):
+            return back
+    return redirect(SIGN_IN)

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.auth import authenticate, require_served
-from api.dashboard.page_errors import PageError
+from api.dashboard.page_errors import OldFormError, PageError
 from api.services import Services
 from pipeline.clock import utc_now
 from pipeline.store.catalog.keys import RefusedKey
@@ -124,10 +124,10 @@ def require_own_site(request: Request) -> None:
 
 
 def require_form_token(session: SignedIn, form: FormData) -> None:
-    """Require the token of the session's forms; PageError 403."""
+    """Require the token of the session's forms; OldFormError."""
     given = form.get(FORM_FIELD)
     if not isinstance(given, str) or not hmac.compare_digest(given, session.form_token):
-        raise PageError(403, "This form is too old. Go back, load the page again and send it once more.")
+        raise OldFormError
 
 
 def _form_token(secret: str) -> str:

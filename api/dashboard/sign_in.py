@@ -7,6 +7,7 @@ from api.dashboard import sessions
 from api.dashboard.forms import read_button, read_public_form
 from api.dashboard.page_answers import HEADERS, public, redirect, render, signed_in
 from api.dashboard.sessions import SignedIn, end_session, set_cookie
+from api.dashboard.typed_forms import typed_address
 from api.errors import ApiError
 
 
@@ -15,7 +16,7 @@ async def show_sign_in(request: Request) -> Response:
     """Show the form; a browser with a session goes on."""
     if await sessions.find_session(request) is not None:
         return redirect(_own_address(request.query_params.get("next")))
-    return await render(request, "sign_in.html", problem=None, next=request.query_params.get("next", ""))
+    return await _form(request, request.query_params.get("next", ""))
 
 
 @public
@@ -28,12 +29,10 @@ async def sign_in(request: Request) -> Response:
     except ApiError as error:
         is_unknown = error.code == "invalid_api_key"
         problem = "This is no valid API key, or it was revoked." if is_unknown else error.message
-        answer: Response = await render(
-            request, "sign_in.html", status=401 if is_unknown else 402, problem=problem, next=wanted
-        )
+        refused = await _form(request, wanted, status=401 if is_unknown else 402, problem=problem)
         if retry_after := error.headers.get("Retry-After"):
-            answer.headers["Retry-After"] = retry_after
-        return answer
+            refused.headers["Retry-After"] = retry_after
+        return refused
     await end_session(request)
     answer = redirect(_own_address(wanted))
     set_cookie(request, answer, secret)
@@ -49,7 +48,7 @@ async def sign_in_by_link(request: Request) -> Response:
     api_token = await sessions.take_link(request, request.path_params["secret"])
     secret = await sessions.sign_in(request, api_token)
     await end_session(request)
-    answer = redirect("/")
+    answer = redirect(typed_address(request) or "/")
     set_cookie(request, answer, secret)
     return answer
 
@@ -62,6 +61,13 @@ async def sign_out(request: Request, session: SignedIn) -> Response:
     answer = redirect("/sign-in")
     answer.delete_cookie(sessions.COOKIE)
     return answer
+
+
+async def _form(request: Request, wanted: str, *, status: int = 200, problem: str | None = None) -> Response:
+    is_typed = typed_address(request) is not None
+    return await render(
+        request, "sign_in.html", status=status, problem=problem, next=wanted, is_typed=is_typed
+    )
 
 
 def _own_address(wanted: str | None) -> str:

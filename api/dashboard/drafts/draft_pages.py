@@ -1,7 +1,8 @@
 """Pages that create and edit a draft."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypedDict, Unpack
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -21,17 +22,28 @@ from api.dashboard.drafts.field_paths import pattern_of
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
 from api.dashboard.drafts.form_fields import CHECKED, CHOICES, CONDITION, MEASURE_KEYS
 from api.dashboard.drafts.form_rows import RowsError, row_counts, without_row
+from api.dashboard.drafts.opened_revision import OpenedRevision, SavedField
 from api.dashboard.experiments import address_of
 from api.dashboard.form_permissions import WRITE_EXPERIMENTS, require
-from api.dashboard.forms import SentForm, read_form
+from api.dashboard.forms import fields_of, read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError, PageError
 from api.dashboard.page_threads import on_page_thread
 from api.dashboard.sessions import SignedIn
+from api.dashboard.typed_forms import take_typed
 from api.in_process import OperationAnswer
 
 _MOST_METRICS: Final = 100
+# The second is asked for where the experiment, but nothing of its form, has changed.
+_SAVES: Final = 2
+
+
+class _Shown(TypedDict, total=False):
+    """The experiment that a form is of, and its revision when the form was opened."""
+
+    experiment: Mapping[str, Any]
+    opened: OpenedRevision
 
 
 @signed_in
@@ -39,24 +51,30 @@ async def show_new_draft(request: Request, session: SignedIn) -> Response:
     """Show the form of a new draft."""
     await require(request, session, WRITE_EXPERIMENTS)
     await read(request, session, _project(request))
-    return await _answer(request, session, new_form())
+    typed = take_typed(request)
+    form = new_form() if typed is None else (await _read(request, typed))[0]
+    return await _answer(request, session, form, is_typed=typed is not None)
 
 
 @signed_in
 async def show_draft(request: Request, session: SignedIn) -> Response:
     """Show the form of an experiment."""
     await require(request, session, WRITE_EXPERIMENTS)
-    experiment = (await read(request, session, address_of(request)))["data"]
+    experiment, opened = await _opened(request, session)
+    if typed := take_typed(request):
+        form, opened = await _read(request, typed)
+        return await _answer(request, session, form, experiment=experiment, opened=opened, is_typed=True)
     form = await on_page_thread(request, form_of, experiment)
-    return await _answer(request, session, form, experiment=experiment)
+    return await _answer(request, session, form, experiment=experiment, opened=opened)
 
 
 @signed_in
 async def send_new_draft(request: Request, session: SignedIn) -> Response:
     """Create a draft, or answer another button of the form."""
     sent = await read_form(request, session, WRITE_EXPERIMENTS)
-    form, action = await _read(request, sent)
-    if action != "save":
+    fields = fields_of(sent)
+    form, _ = await _read(request, fields)
+    if (action := fields.get("action", "save")) != "save":
         return await _change_form(request, session, form, action)
     answer = await ask(
         request,
@@ -74,25 +92,54 @@ async def send_new_draft(request: Request, session: SignedIn) -> Response:
 @signed_in
 async def send_draft(request: Request, session: SignedIn) -> Response:
     """Change an experiment, or answer another button of the form."""
-    form, action = await _read(request, await read_form(request, session, WRITE_EXPERIMENTS))
-    experiment = (await read(request, session, address_of(request)))["data"]
-    if action != "save":
-        return await _change_form(request, session, form, action, experiment=experiment)
-    changes = await on_page_thread(request, changes_of, form, experiment)
-    answer = await ask(request, session, address_of(request), method="PATCH", body=changes)
-    if answer.status == 200:
-        return redirect(address_of(request))
-    return await _refused(request, session, form, answer, experiment=experiment)
+    fields = fields_of(await read_form(request, session, WRITE_EXPERIMENTS))
+    form, opened = await _read(request, fields)
+    experiment, _ = await _opened(request, session)
+    if (action := fields.get("action", "save")) != "save":
+        return await _change_form(request, session, form, action, experiment=experiment, opened=opened)
+    saved: list[SavedField] = []
+    for _ in range(_SAVES):
+        changes = await on_page_thread(request, changes_of, form, experiment)
+        answer = await ask(
+            request, session, address_of(request), method="PATCH", body=changes, if_match=opened.tag
+        )
+        if answer.status == 200:
+            return redirect(address_of(request))
+        if answer.status != 412:
+            return await _refused(request, session, form, answer, experiment=experiment, opened=opened)
+        experiment, now = await _opened(request, session)
+        merge = partial(_merged, opened, form, experiment, fields)
+        form, saved = await on_page_thread(request, merge)
+        opened = now
+        # Where nothing of the form has changed, such as by a pause, nothing can be lost.
+        if saved:
+            break
+    return await _answer(
+        request, session, form, experiment=experiment, opened=opened, saved=saved, status=412
+    )
 
 
-async def _read(request: Request, sent: SentForm) -> tuple[Form, str]:
-    """Return the form that was sent, and its button; PageError 422 for rows that no page has."""
-    fields = {name: str(value) for name, value in sent.items()}
+async def _opened(request: Request, session: SignedIn) -> tuple[dict[str, Any], OpenedRevision]:
+    """Read an experiment, and the revision that a form of it is opened with."""
+    answer = await ask(request, session, address_of(request))
+    experiment: dict[str, Any] = content_of(answer)["data"]
+    form = await on_page_thread(request, form_of, experiment)
+    return experiment, await on_page_thread(request, OpenedRevision.of, answer.headers["etag"], form)
+
+
+def _merged(
+    opened: OpenedRevision, form: Form, experiment: dict[str, Any], fields: Mapping[str, str]
+) -> tuple[Form, list[SavedField]]:
+    return opened.merged(form, form_of(experiment), fields)
+
+
+async def _read(request: Request, fields: Mapping[str, str]) -> tuple[Form, OpenedRevision]:
+    """Return a form that was sent, and what it was opened with; PageError 422 for rows that no page has."""
     try:
         form = await on_page_thread(request, form_sent, fields)
     except RowsError as error:
         raise PageError(422, str(error)) from error
-    return form, fields.get("action", "save")
+    return form, await on_page_thread(request, OpenedRevision.sent, fields)
 
 
 async def _change_form(
@@ -100,8 +147,7 @@ async def _change_form(
     session: SignedIn,
     form: Form,
     action: str,
-    *,
-    experiment: Mapping[str, Any] | None = None,
+    **shown: Unpack[_Shown],
 ) -> Response:
     """Add or remove a row, or plan the sample; nothing is saved."""
     name, _, about = action.partition(":")
@@ -115,9 +161,9 @@ async def _change_form(
         question = await on_page_thread(request, question_of, form)
         answer = await ask(request, session, "/tools/sample_size", method="POST", body=question)
         if answer.status != 200:
-            return await _refused(request, session, form, answer, experiment=experiment, names=PLAN_FIELDS)
-        return await _answer(request, session, form, experiment=experiment, plan=content_of(answer)["data"])
-    return await _answer(request, session, form, experiment=experiment)
+            return await _refused(request, session, form, answer, **shown, names=PLAN_FIELDS)
+        return await _answer(request, session, form, **shown, plan=content_of(answer)["data"])
+    return await _answer(request, session, form, **shown)
 
 
 def _without_row(form: Form, row: str) -> Form:
@@ -131,22 +177,19 @@ def _without_row(form: Form, row: str) -> Form:
     return form
 
 
-async def _refused(  # noqa: PLR0913 - what a page shows
+async def _refused(
     request: Request,
     session: SignedIn,
     form: Form,
     answer: OperationAnswer,
-    *,
-    experiment: Mapping[str, Any] | None = None,
     names: Mapping[str, str] | None = None,
+    **shown: Unpack[_Shown],
 ) -> Response:
     """Show the form as it was sent, with the problems beside the fields."""
     if answer.status == 401:
         raise NotSignedInError
     problems = await on_page_thread(request, _problems_of, answer, form, names or {})
-    return await _answer(
-        request, session, form, experiment=experiment, problems=problems, status=answer.status
-    )
+    return await _answer(request, session, form, problems=problems, status=answer.status, **shown)
 
 
 def _problems_of(answer: OperationAnswer, form: Form, names: Mapping[str, str]) -> dict[str, list[str]]:
@@ -164,8 +207,11 @@ async def _answer(  # noqa: PLR0913 - what a page shows
     form: Form,
     *,
     experiment: Mapping[str, Any] | None = None,
+    opened: OpenedRevision | None = None,
+    saved: Sequence[SavedField] | None = None,
     problems: Mapping[str, list[str]] | None = None,
     plan: Mapping[str, Any] | None = None,
+    is_typed: bool = False,
     status: int = 200,
 ) -> Response:
     targeting = (await read(request, session, "/capabilities/targeting_fields"))["data"]
@@ -178,6 +224,9 @@ async def _answer(  # noqa: PLR0913 - what a page shows
         project=_project(request),
         address=address_of(request) if experiment else f"{_project(request)}/experiments/new",
         experiment=experiment,
+        opened=opened,
+        saved=saved,
+        is_typed=is_typed,
         form=form,
         problems=problems or {},
         plan=plan,

@@ -75,7 +75,8 @@ def test_a_revoked_key_ends_its_sessions(customer: Customer, sign_in: SignIn) ->
     browser = sign_in(token)
     assert browser.get("/").status_code == 200
     catalog.keys.revoke(customer.account.id, key.id, now=utc_now())
-    assert browser.get("/").status_code == 303
+    assert browser.get("/").headers["location"] == "/sign-in"
+    assert browser.get("/sign-in").status_code == 200
 
 
 def test_a_session_is_no_key_of_the_api_and_a_key_no_session(customer: Customer, browser: TestClient) -> None:

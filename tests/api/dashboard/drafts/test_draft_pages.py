@@ -273,7 +273,9 @@ def test_a_form_without_its_token_saves_nothing(
     customer: Customer, project: str, browser: TestClient
 ) -> None:
     path = customer.an_experiment(project)
-    assert send(browser, browser.get(f"{path}/edit"), form_token="0" * 64).status_code == 403
+    # The form is shown again instead, with what was typed.
+    assert send(browser, browser.get(f"{path}/edit"), name="No", form_token="0" * 64).status_code == 303
+    assert send(browser, browser.get(f"{path}/edit"), form_token="0" * 64, seal="").status_code == 403
     assert customer.data_of(path)["name"] == "Checkout button"
 
 

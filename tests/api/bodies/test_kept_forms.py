@@ -1,0 +1,40 @@
+"""Kept forms: taken once, by their secret and address, and bounded in age and bytes."""
+
+from datetime import timedelta
+
+from api.bodies.kept_forms import LONGEST, KeptForms
+from tests.builders import NOW
+
+TICK = timedelta(microseconds=1)
+
+
+def test_a_form_is_taken_once_by_its_secret_and_address() -> None:
+    forms = KeptForms()
+    secret = forms.keep("/a", {"name": "Typed"}, now=NOW)
+    other = forms.keep("/a", {"name": "Other"}, now=NOW)
+    assert secret != other
+    assert len(secret) > 40
+    assert forms.take(secret, "/b", now=NOW) is None
+    assert forms.take("", "/a", now=NOW) is None
+    assert forms.address_of(secret, now=NOW) == "/a"
+    assert forms.take(secret, "/a", now=NOW) == {"name": "Typed"}
+    assert forms.take(secret, "/a", now=NOW) is None
+    assert forms.address_of(secret, now=NOW) is None
+
+
+def test_a_form_is_kept_for_an_hour() -> None:
+    forms = KeptForms()
+    secret = forms.keep("/a", {}, now=NOW)
+    assert forms.address_of(secret, now=NOW + LONGEST - TICK) == "/a"
+    assert forms.take(secret, "/a", now=NOW + LONGEST) is None
+    assert timedelta(hours=1) == LONGEST
+
+
+def test_the_oldest_forms_make_room_for_new_ones() -> None:
+    forms = KeptForms(most_bytes=20_000)
+    secrets = [forms.keep("/a", {"text": "x" * 1000}, now=NOW) for _ in range(10)]
+    kept = [forms.address_of(secret, now=NOW) is not None for secret in secrets]
+    assert kept == sorted(kept)
+    assert 2 <= sum(kept) < 10
+    huge = forms.keep("/a", {"text": "x" * 20_000}, now=NOW)
+    assert forms.address_of(huge, now=NOW) is None
