@@ -1,5 +1,7 @@
 """Dependencies of routes; the scope that a route needs is part of the type in its signature."""
 
+from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -18,15 +20,22 @@ from api.auth import (
     require_scope,
     require_served,
 )
+from api.schemas.segment_filters import ExportQuery, SegmentsQuery, TimeseriesQuery
 from api.services import Services
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.errors import Problem
 from pipeline.clock import utc_now
+from pipeline.results.filters import InvalidFilterError
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.store.catalog.catalog import Catalog
 
 MAX_PER_PAGE = 100
+# Of all views of an experiment's results.
+RESULTS_PARAMETERS = frozenset(
+    name for query in (TimeseriesQuery, SegmentsQuery, ExportQuery) for name in query.model_fields
+)
 
 
 # Plain getters are async, so that they run on the event loop and not in a worker thread.
@@ -136,6 +145,22 @@ def experiment_in_path(
     return catalog.experiments.get(project.id, experiment_id)
 
 
+def require_once(request: Request, names: Collection[str]) -> None:
+    """Require that no query parameter of those names is given twice; InvalidFilterError."""
+    given = Counter(name for name, _ in request.query_params.multi_items() if name in names)
+    repeated = [name for name, number in given.items() if number > 1]
+    if repeated:
+        raise InvalidFilterError(tuple(Problem(name, "may be given once only") for name in repeated))
+
+
+def experiment_of_results(
+    request: Request, experiment: Annotated[Experiment, Depends(experiment_in_path)]
+) -> Experiment:
+    """Load the experiment of `{id}`: 404; and require each parameter of results once: 422."""
+    require_once(request, RESULTS_PARAMETERS)
+    return experiment
+
+
 def per_page(per_page: Annotated[int, Query(ge=1, description="Items a page; at most 100.")] = 25) -> int:
     """Return the page size, at most MAX_PER_PAGE."""
     return min(per_page, MAX_PER_PAGE)
@@ -167,4 +192,4 @@ ProjectOfReadableResults = Annotated[Project, Security(project_in_path, scopes=[
 ProjectOfReadableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:read"])]
 ProjectOfWritableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]
 ProjectOfWritableRuns = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]
-ExperimentOfReadableResults = Annotated[Experiment, Security(experiment_in_path, scopes=["results:read"])]
+ExperimentOfReadableResults = Annotated[Experiment, Security(experiment_of_results, scopes=["results:read"])]

@@ -19,6 +19,7 @@ from api.deps import (
     ReadableExperiment,
     ResultsDep,
     WritableExperiment,
+    require_once,
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
@@ -46,6 +47,7 @@ LISTED: tuple[Status, ...] = ("draft", "scheduled", "running", "paused", "comple
 
 @router.get("", responses=documented("validation_error"))
 def list_experiments(
+    request: Request,
     project: ProjectOfReadableExperiments,
     catalog: CatalogDep,
     status: Annotated[Status | None, Query(description="All but archived if absent.")] = None,
@@ -53,6 +55,7 @@ def list_experiments(
     per_page: PerPage = 25,
 ) -> Listing[Experiment]:
     """List the experiments of a project, most recently updated first."""
+    require_once(request, ("status",))
     statuses = (status,) if status else LISTED
     found = catalog.experiments.page(project.id, statuses, page=page, per_page=per_page)
     return Listing(
@@ -96,10 +99,12 @@ def update_experiment(
     experiment: WritableExperiment,
     body: JsonObject,
     catalog: CatalogDep,
+    results: ResultsDep,
     now: Now,
     precondition: PreconditionDep,
 ) -> Single[ExperimentDetail]:
     """Change the fields that are sent; a paused experiment accepts only changes that preserve its history."""
+    is_free = experiment.status == "paused" and not results.may_have_counted(experiment, project)
     revised = revise_draft(
         catalog,
         project,
@@ -108,6 +113,7 @@ def update_experiment(
         now=now,
         actor=caller.actor,
         require=precondition.require,
+        uncounted=experiment if is_free else None,
     )
     return _detail(precondition.tag(revised))
 

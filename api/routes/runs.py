@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Path, Query
+from fastapi import APIRouter, BackgroundTasks, Path, Query, Request
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -14,6 +14,7 @@ from api.deps import (
     ProjectOfWritableRuns,
     ProjectsWriter,
     ServicesDep,
+    require_once,
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
@@ -34,6 +35,7 @@ router = APIRouter(
 
 @router.get("", responses=documented("validation_error"))
 def list_runs(
+    request: Request,
     project: ProjectOfReadableResults,
     catalog: CatalogDep,
     kind: Annotated[Kind | None, Query(description="All kinds if absent.")] = None,
@@ -42,6 +44,7 @@ def list_runs(
     per_page: PerPage = 25,
 ) -> Listing[Run]:
     """List the runs of a project, newest first: of the schedule, of the API and of commands."""
+    require_once(request, ("kind", "status"))
     found = catalog.runs.page(project.id, kind=kind, status=status, page=page, per_page=per_page)
     return Listing(
         data=[Run.of(run) for run in found.items],

@@ -21,6 +21,7 @@ from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.snippet import is_own_page
 from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
+from pipeline.events.body import InvalidBodyError
 from pipeline.events.request_headers.consent import missing_consent
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.keys import RefusedKey
@@ -91,9 +92,8 @@ async def read_request(
         try:
             require_served(caller)
             require_scope(caller, SCOPE)
-            body = await read(_take_any)
-            project_id = request.query_params.get("project_id") or body.project_id
-            cached = await _project_of_server(services, caller, project_id)
+            named = request.query_params.get("project_id")
+            cached, body = await _read_of_server(services, caller, read, named)
         except ANSWERED:
             # Such a request is of no project whose limit it could use up.
             await admission.count_request(caller.account.id)
@@ -148,6 +148,21 @@ async def _server_caller(request: Request, authorization: str, services: SdkServ
         utc_now(),
         partial(services.key_refusals.note, request, "sdk"),
     )
+
+
+async def _read_of_server(
+    services: SdkServices, caller: Caller, read: Callable[[CountBytes], Awaitable[BodyT]], named: str | None
+) -> tuple[CachedProject, BodyT]:
+    """Find the project before the body is judged: in the query, or else in a body that is JSON."""
+    if named:
+        return await _project_of_server(services, caller, named), await read(_take_any)
+    try:
+        body = await read(_take_any)
+    except InvalidBodyError as error:
+        if error.project_id:
+            await _project_of_server(services, caller, error.project_id)
+        raise
+    return await _project_of_server(services, caller, body.project_id), body
 
 
 async def _project_of_server(services: SdkServices, caller: Caller, project_id: str | None) -> CachedProject:

@@ -24,7 +24,7 @@ from pipeline.assignment.targeting_attributes import Visitor, targeting_attribut
 from pipeline.assignment.visits import assignment_rows, has_news, visit_row
 from pipeline.clock import utc_now, utc_now_us
 from pipeline.events.attributes import InvalidAttributesError
-from pipeline.events.body import InvalidBodyError
+from pipeline.events.body import InvalidBodyError, project_named_in
 from pipeline.events.hashing import hash64
 from pipeline.store.catalog.ids import new_id
 
@@ -80,7 +80,11 @@ async def _prepare(services: VisitServices, cached: CachedProject) -> None:
 async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:
     body = await read_event_body(request, VISIT)
     count_bytes(len(body))
-    return await off_loop(len(body), decode_init, body)
+    try:
+        return await off_loop(len(body), decode_init, body)
+    except InvalidBodyError as error:
+        error.project_id = project_named_in(body)
+        raise
 
 
 async def _store(

@@ -8,11 +8,12 @@ import msgspec
 from fastapi import Request, Response
 
 from api.bodies.event_body import EVENTS, read_event_body
+from api.bodies.json_body import off_loop
 from api.sdk.access import CountBytes, read_request
 from api.sdk.admission import Browser, SdkServices
 from pipeline.assignment.exposure_filter import find_excluded
 from pipeline.clock import utc_now_us
-from pipeline.events.body import EventBody, divided, read_in_slices
+from pipeline.events.body import EventBody, InvalidBodyError, divided, project_named_in, read_in_slices
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import DecodedEvents, RequestContext, decode_conversions, decode_tracked
 from pipeline.events.rejections import EventResult, without_consent
@@ -85,7 +86,11 @@ async def _read_events(
 ) -> EventBody:
     body = await read_event_body(request, EVENTS)
     count_bytes(len(body))
-    return await services.turns.run(read_in_slices(body, single=single))
+    try:
+        return await services.turns.run(read_in_slices(body, single=single))
+    except InvalidBodyError as error:
+        error.project_id = await off_loop(len(body), project_named_in, body)
+        raise
 
 
 def _decode_in_slices(

@@ -109,15 +109,18 @@ def draft_experiment(  # noqa: PLR0913  # every keyword is a fact that only the 
     return _built(record, problems)
 
 
-def revise_experiment(
+def revise_experiment(  # noqa: PLR0913 - each is a fact of the revision
     experiment: Experiment,
     fields: Mapping[str, Any],
     *,
     now: datetime,
     new_id: NewId,
     metrics: Metrics = MappingProxyType({}),
+    is_counted: bool = True,
 ) -> Experiment:
     """Change the fields that are given, and only those; `metrics` are those of the project, by id.
+
+    `is_counted` unless no visitor of the experiment was counted yet: that locks the rules of its verdict.
 
     Raises TransitionError (`experiment_running`, `experiment_locked`, or `field_locked` with a problem for
     each field) where the status forbids it, else InvalidDesignError with every problem.
@@ -125,7 +128,7 @@ def revise_experiment(
     edit_locks.refuse_if_closed(experiment)
     given = fields_of(fields, "an experiment")
     current = _plain(experiment)
-    locked = edit_locks.violations(experiment, current, given)
+    locked = edit_locks.violations(experiment, current, given, is_counted=is_counted)
     problems = [
         *unknown_fields(given, WRITABLE_FIELDS, ASSIGNED_FIELDS, "an experiment"),
         *_wrong_status(experiment, given),
@@ -166,7 +169,7 @@ def _refuse(experiment: Experiment, locked: Sequence[Problem], others: Iterable[
     """Raise TransitionError with the locked fields and all other problems."""
     fields = {problem.field for problem in locked}
     unlocked = [problem for problem in others if problem.field not in fields]
-    message = f"'{experiment.name}' has counted visitors: some fields can no longer change"
+    message = f"'{experiment.name}' has started: some fields can no longer change"
     raise TransitionError("field_locked", message, [*locked, *unlocked])
 
 

@@ -12,20 +12,13 @@ from engine.validation.records import Record
 from engine.validation.values import at, shown
 from engine.vocabulary import Status
 
-LOCKED_WHILE_PAUSED = (
-    "type",
-    "url",
-    "url_match_type",
-    "url_rules",
-    "confidence_level",
-    "analysis_method",
-    "traffic_strategy",
-    "unit",
-)
-# Keys of every goal's config that decide its verdict, whichever events it counts.
+LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules", "unit")
+LOCKED_ONCE_COUNTED = ("confidence_level", "analysis_method", "traffic_strategy")
+# Keys of every goal's config that judge what was counted, and those that say what of its events is counted.
+JUDGING_KEYS = ("direction", *MARGIN_KEYS, "minimum_effect_percent")
 LOCKED_OF_GOALS = (
-    *("direction", *MARGIN_KEYS, "minimum_effect_percent", "window"),
-    *(key for measure in CONFIG_MEASURES.values() for key in measure.keys),
+    *JUDGING_KEYS,
+    *("window", *(key for measure in CONFIG_MEASURES.values() for key in measure.keys)),
 )
 _REFUSALS: dict[Status, tuple[str, str]] = {
     "running": ("experiment_running", "'{name}' is running; pause it before you change it"),
@@ -46,24 +39,31 @@ def refuse_if_closed(experiment: Experiment) -> None:
         raise TransitionError(code, message.format(name=experiment.name))
 
 
-def violations(experiment: Experiment, current: Record, fields: Record) -> list[Problem]:
-    """List the locked fields that an edit would change, one problem a field; empty unless paused."""
+def violations(
+    experiment: Experiment, current: Record, fields: Record, *, is_counted: bool = True
+) -> list[Problem]:
+    """List the locked fields that an edit would change, one problem a field; empty unless paused.
+
+    The rules of the verdict are free until a visitor was counted.
+    """
     if experiment.status != "paused":
         return []
+    names = LOCKED_WHILE_PAUSED + (LOCKED_ONCE_COUNTED if is_counted else ())
     return [
-        *_fixed_fields(current, fields),
-        *_statistics(current["statistics"], fields.get("statistics")),
-        *at("variants", _variants(current["variants"], fields.get("variants"))),
-        *at("goals", _goals(experiment, current["goals"], fields.get("goals"))),
+        *_fixed_fields(names, current, fields),
+        *(_statistics(current["statistics"], fields.get("statistics")) if is_counted else ()),
+        *at("variants", _variants(current["variants"], fields.get("variants"), is_counted=is_counted)),
+        *at("goals", _goals(experiment, current["goals"], fields.get("goals"), is_counted=is_counted)),
     ]
 
 
-def _fixed_fields(current: Record, fields: Record) -> Iterator[Problem]:
-    for name in LOCKED_WHILE_PAUSED:
+def _fixed_fields(names: Sequence[str], current: Record, fields: Record) -> Iterator[Problem]:
+    for name in names:
         if name in fields and fields[name] != current[name]:
-            yield Problem(
-                name, "cannot change once visitors have been counted; send it as it was, or leave it out"
-            )
+            message = "cannot change once visitors have been counted"
+            if name in LOCKED_WHILE_PAUSED:
+                message = "cannot change once the experiment has started"
+            yield Problem(name, f"{message}; send it as it was, or leave it out")
 
 
 def _statistics(current: Record, sent: object) -> Iterator[Problem]:
@@ -73,7 +73,7 @@ def _statistics(current: Record, sent: object) -> Iterator[Problem]:
         )
 
 
-def _variants(current: Sequence[Record], sent: object) -> Iterator[Problem]:
+def _variants(current: Sequence[Record], sent: object, *, is_counted: bool) -> Iterator[Problem]:
     for index, item in _items(sent):
         existing = by_id(current, item.get("id"))
         if not existing:
@@ -83,7 +83,7 @@ def _variants(current: Sequence[Record], sent: object) -> Iterator[Problem]:
             )
             continue
         # Null stands for the default, which is no control.
-        if "is_control" in item and (item["is_control"] or False) != existing["is_control"]:
+        if is_counted and "is_control" in item and (item["is_control"] or False) != existing["is_control"]:
             yield Problem(
                 f"[{index}].is_control", "the control cannot change once visitors have been counted"
             )
@@ -92,16 +92,18 @@ def _variants(current: Sequence[Record], sent: object) -> Iterator[Problem]:
     yield from _missing(current, sent, "variant")
 
 
-def _goals(experiment: Experiment, current: Sequence[Record], sent: object) -> Iterator[Problem]:
+def _goals(
+    experiment: Experiment, current: Sequence[Record], sent: object, *, is_counted: bool
+) -> Iterator[Problem]:
     existing = {goal.id: goal for goal in experiment.goals}
     for index, item in _items(sent):
         goal = existing.get(str(item.get("id")))
         if goal is not None:
-            yield from at(f"[{index}]", _goal(goal, item))
+            yield from at(f"[{index}]", _goal(goal, item, is_counted=is_counted))
     yield from _missing(current, sent, "goal")
 
 
-def _goal(goal: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
+def _goal(goal: Goal, sent: Mapping[str, Any], *, is_counted: bool) -> Iterator[Problem]:
     if goal.is_primary:
         yield from _primary_goal(goal, sent)
     elif goal.metric_id is not None and sent.get("goal_type", goal.goal_type) != goal.goal_type:
@@ -113,7 +115,7 @@ def _goal(goal: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
     if not isinstance(config, Mapping):
         return
     before, after = goal.tracking, tracking_of(goal.goal_type, config)
-    for key in LOCKED_OF_GOALS:
+    for key in _locked_keys(goal, is_counted=is_counted):
         if before.get(key) != after.get(key):
             hint = f"send it as it was, {shown(before[key])}" if key in before else "leave it out"
             yield Problem(f"config.{key}", f"cannot change once visitors have been counted; {hint}")
@@ -121,6 +123,14 @@ def _goal(goal: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("config", "what the primary goal counts cannot change once visitors have been counted")
     elif goal.metric_id is not None and _counted(before) != _counted(after):
         yield Problem("config", _fixed_by_metric(goal))
+
+
+def _locked_keys(goal: Goal, *, is_counted: bool) -> Sequence[str]:
+    """List the locked keys of a goal's config: until a visitor was counted, what the primary goal counts."""
+    if is_counted:
+        return LOCKED_OF_GOALS
+    is_fixed = goal.is_primary or goal.metric_id is not None
+    return [key for key in LOCKED_OF_GOALS if key not in JUDGING_KEYS] if is_fixed else []
 
 
 def _fixed_by_metric(goal: Goal) -> str:

@@ -41,12 +41,18 @@ class MalformedBodyError(ValueError):
 
 
 class InvalidBodyError(ValueError):
-    """A JSON object with an invalid field."""
+    """A JSON object with an invalid field; `project_id` is that of the object, where that is known."""
+
+    project_id: str | None = None
 
     def __init__(self, field: str, message: str) -> None:
         """Name the field, and what to send instead."""
         self.problems = (Problem(field, message),)
         super().__init__(message)
+
+
+class _OfProject(msgspec.Struct):
+    project_id: str | None = None
 
 
 class _Envelope(msgspec.Struct):
@@ -71,6 +77,7 @@ class EventBody(msgspec.Struct, frozen=True):
 
 _ENVELOPE_FIELDS: Final = _Envelope.__struct_fields__
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_decode_project: Final = msgspec.json.Decoder(_OfProject).decode
 _decode_raw: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -98,6 +105,14 @@ def read_in_slices(body: bytes, *, single: bool = False) -> Generator[None, None
         return _event_body(around, envelope, single=single)
     envelope.batch = yield from _cut(body, batch.events)
     return _event_body(body, envelope)
+
+
+def project_named_in(body: bytes) -> str | None:
+    """Return the project id of a body, whatever is wrong with its other fields; None without one."""
+    try:
+        return _decode_project(body).project_id
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def divided(body: EventBody) -> list[EventBody]:

@@ -52,10 +52,12 @@ def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     now: datetime,
     actor: str,
     require: Callable[[Experiment], None] | None = None,
+    uncounted: Experiment | None = None,
 ) -> Experiment:
     """Change the fields given of an experiment; TransitionError, or InvalidDesignError with every problem.
 
-    `require` is called with the experiment before anything else, and may raise.
+    `require` is called with the experiment before anything else, and may raise. `uncounted` is the state in
+    which no visitor was counted, where that is known.
     """
     problems = [
         *_member_problems(catalog, project.account_id, fields),
@@ -63,7 +65,14 @@ def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     ]
 
     def revise(experiment: Experiment, metrics: Mapping[str, Metric]) -> Experiment:
-        return revise_experiment(experiment, fields, now=now, new_id=new_id, metrics=metrics)
+        return revise_experiment(
+            experiment,
+            fields,
+            now=now,
+            new_id=new_id,
+            metrics=metrics,
+            is_counted=experiment != uncounted,
+        )
 
     decide = _with_problems(problems, revise)
 

@@ -43,7 +43,7 @@ from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals, read_totals
-from pipeline.store.warehouse.visitors import has_units
+from pipeline.store.warehouse.visitors import has_rows, has_units
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 
@@ -117,6 +117,14 @@ class Results:
         """Count the visitors with an outcome still to come; 0 where no goal's outcome takes days."""
         days = plan_analysis(experiment).known_after
         return self.evidence(experiment, project, now=now).open_visitors(days) if days.any() else 0
+
+    def may_have_counted(self, experiment: Experiment, project: Project) -> bool:
+        """Tell whether a visitor was counted, or may have been by events that take long to count."""
+        if not self.bring_up_to_date(experiment, project):
+            return True
+        with self._warehouse.transaction() as cursor:
+            published = published_rollups.find(cursor, experiment.id)
+            return published is not None and has_rows(cursor, experiment.id)
 
     def evidence(
         self,

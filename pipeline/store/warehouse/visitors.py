@@ -128,6 +128,11 @@ def remove(cursor: Cursor, kind: str, experiment_id: str, visitor_keys: pl.Serie
     cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM removed)")
 
 
+def has_rows(cursor: Cursor, experiment_id: str) -> bool:
+    """Tell whether a visitor of the experiment was counted, in one variant or several."""
+    return bool(cursor.execute(f"SELECT 1 FROM {result_table('visitors', experiment_id)} LIMIT 1").fetchall())
+
+
 def count_rows_of(cursor: Cursor, experiment_id: str, visitor_keys: pl.Series) -> int:
     """Count the rows of visitors, or of units, with one of the keys, and those of their orders."""
     rows, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))

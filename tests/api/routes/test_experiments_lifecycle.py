@@ -13,6 +13,7 @@ import pytest
 from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
+from tests.api.shops import Shop
 
 CALLERS = 8
 # How a draft gets into each status; `schedule` sets a start that lies ahead.
@@ -205,28 +206,62 @@ def test_paused_experiment_names_every_locked_field_at_once(customer: Customer, 
     assert data_of(customer, path) == before
 
 
-def test_paused_experiment_keeps_the_rules_of_its_verdict(customer: Customer, project: str) -> None:
-    path = an_experiment_that_is(customer, project, "paused")
-    before = data_of(customer, path)
+def rules_of_the_verdict(before: dict[str, Any]) -> dict[str, Any]:
+    """A change of everything that judges what was counted."""
     control, treatment = before["variants"]
     (goal,) = before["goals"]
-    body = {
+    return {
         "confidence_level": 90,
         "analysis_method": "bayesian",
         "traffic_strategy": "bandit",
+        "statistics": {"minimum_effect_percent": 3},
         "variants": [{**control, "is_control": False}, {**treatment, "is_control": True}],
         "goals": [{**goal, "config": {**goal["config"], "direction": "decrease"}}],
     }
-    error = error_of(customer.patch(path, body), 422, "field_locked")
+
+
+def a_paused_experiment_with_a_visitor(customer: Customer, project: str) -> str:
+    """Pause an experiment right after its first exposure was acknowledged."""
+    path = an_experiment_that_is(customer, project, "running")
+    shop = Shop.opened_by(customer, project, customer.an_experiment(project))
+    running = data_of(customer, path)
+    seen = shop.exposure(experiment_id=running["id"], variant_id=running["variants"][0]["id"])
+    assert shop.post("/api/v1/sdk/track", {"batch": [seen]}).json()["accepted"] == 1
+    assert customer.post(f"{path}/pause").status_code == 200
+    return path
+
+
+def test_paused_experiment_keeps_the_rules_of_its_verdict(customer: Customer, project: str) -> None:
+    path = a_paused_experiment_with_a_visitor(customer, project)
+    before = data_of(customer, path)
+    error = error_of(customer.patch(path, rules_of_the_verdict(before)), 422, "field_locked")
     assert sorted(fields_of(error)) == [
         "analysis_method",
         "confidence_level",
         "goals[0].config.direction",
+        "statistics",
         "traffic_strategy",
         "variants[0].is_control",
         "variants[1].is_control",
     ]
     assert data_of(customer, path) == before
+
+
+def test_an_experiment_that_was_paused_before_anyone_was_counted_can_change_them(
+    customer: Customer, project: str
+) -> None:
+    path = an_experiment_that_is(customer, project, "paused")
+    body = rules_of_the_verdict(data_of(customer, path))
+    after = customer.patch(path, body)
+    assert after.status_code == 200, after.text
+    for name in ("confidence_level", "analysis_method", "variants", "goals"):
+        assert after.json()["data"][name] == body[name]
+    assert after.json()["data"]["statistics"]["minimum_effect_percent"] == 3
+    # What the contract locks of every paused experiment stays locked.
+    locked = {"url": "https://other.example", "goals": [{**body["goals"][0], "config": {"event_name": "x"}}]}
+    error = error_of(customer.patch(path, locked), 422, "field_locked")
+    assert {"url", "goals[0].config"} <= set(fields_of(error))
+    assert customer.post(f"{path}/resume").status_code == 200
 
 
 @pytest.mark.parametrize("part", ["variants", "goals"])

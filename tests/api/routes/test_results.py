@@ -284,3 +284,24 @@ def test_results_say_what_is_compared_where_weights_changed(observed: Observed) 
         control: 60,
         treatment: 60,
     }
+
+
+@pytest.mark.parametrize("view", ["", "/summary", "/timeseries", "/export"])
+def test_a_filter_given_twice_is_refused(customer: Customer, experiment: str, view: str) -> None:
+    for query in (
+        "country=DE&country=DE",
+        "device_type=mobile&device_type=tablet",
+        "as_of=1&country=a&as_of=2",
+    ):
+        error = error_of(customer.call("GET", f"{experiment}/results{view}?{query}"), 422, "validation_error")
+        repeated = query.partition("=")[0]
+        assert error["details"] == [{"field": repeated, "message": "may be given once only"}]
+    # An unknown parameter is ignored, however often it comes.
+    assert customer.call("GET", f"{experiment}/results{view}?x=1&x=2").status_code == 200
+    error_of(customer.call("GET", f"{experiment}x/results{view}?country=a&country=b"), 404, "not_found")
+
+
+def test_a_filter_of_a_list_given_twice_is_refused(customer: Customer, project: str) -> None:
+    for listed in ("experiments?status=draft&status=draft", "runs?kind=import&kind=rollup"):
+        error = error_of(customer.call("GET", f"{project}/{listed}"), 422, "validation_error")
+        assert fields_of(error) == [listed.partition("?")[2].partition("=")[0]]

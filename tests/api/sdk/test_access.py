@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,24 @@ def test_a_project_that_the_key_does_not_reach_does_not_exist(shop: Shop, strang
     for caller in (stranger, restricted):
         answer = caller.call("POST", "/sdk/track", json=body)
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("path", ["/sdk/track", "/sdk/convert", "/sdk/init"])
+def test_a_project_is_looked_for_before_the_body_is_judged(shop: Shop, path: str) -> None:
+    server = shop.customer.with_key("sdk:write")
+    # A body that names the project has to be JSON first.
+    for content, status in ((b"{", 400), (b"[]", 400), (b'{"project_id": "prj_x"', 400)):
+        assert server.call("POST", path, content=content).status_code == status
+    wrong: dict[str, Any] = {"batch": "none", "visitor_id": 7, "sent_at": "never"}
+    for project, status in (("prj_x", 404), (shop.project_id, 422), (5, 422), (None, 422)):
+        answer = server.call("POST", path, json={**wrong, "project_id": project})
+        assert answer.status_code == status, (project, answer.text)
+    unknown = {"params": {"project_id": "prj_x"}}
+    for content in (b"{", b'{"batch": "none"}'):
+        assert server.call("POST", path, content=content, **unknown).status_code == 404
+    known = {"params": {"project_id": shop.project_id}}
+    assert server.call("POST", path, content=b"{", **known).status_code == 400
+    assert server.call("POST", path, json=wrong, **known).status_code == 422
 
 
 def test_refusals_of_a_server_report_a_limit_of_their_own(shop: Shop) -> None:

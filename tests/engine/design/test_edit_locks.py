@@ -245,3 +245,22 @@ def test_the_days_of_a_retained_goal_cannot_change() -> None:
     with pytest.raises(TransitionError) as error:
         revise(paused(goals=goals), {"goals": sent})
     assert [problem.field for problem in error.value.problems] == ["goals[1].config.to_day"]
+
+
+def test_until_a_visitor_was_counted_only_what_is_counted_is_locked() -> None:
+    goals = (a_goal(id="goal_1", is_primary=True), a_goal(id="goal_2", is_primary=False))
+    before = paused(goals=goals)
+
+    def revised(config: dict[str, Any], place: int) -> dict[str, Any]:
+        configs = [dict(goal.config) | (config if index == place else {}) for index, goal in enumerate(goals)]
+        sent = [{"id": goal.id, "config": one} for goal, one in zip(goals, configs, strict=True)]
+        after = revise_experiment(before, {"goals": sent}, now=NOW, new_id=str, is_counted=False)
+        return dict(after.goals[place].config)
+
+    free = {"direction": "decrease", "minimum_effect_percent": 3}
+    assert free.items() <= revised(free, 0).items()
+    assert revised({"window": 3, "direction": "decrease"}, 1)["window"] == 3
+    for config in ({"window": 3}, {"event_name": "other"}):
+        with pytest.raises(TransitionError) as error:
+            revised(config, 0)
+        assert error.value.code == "field_locked"

@@ -264,9 +264,9 @@ def test_a_running_experiment_is_not_edited_and_a_paused_one_in_part(
     assert customer.post(f"{experiment}/pause").status_code == 200
     assert f'href="{experiment}/edit"' in browser.get(experiment).text
     assert send(browser, page, name="Other").status_code == 303
-    locked = send(browser, browser.get(f"{experiment}/edit"), confidence_level="80")
+    locked = send(browser, browser.get(f"{experiment}/edit"), url="https://x.example")
     assert locked.status_code == 422
-    assert 'id="problem-confidence_level"' in locked.text
+    assert 'id="problem-url"' in locked.text
 
 
 def test_a_form_without_its_token_saves_nothing(
