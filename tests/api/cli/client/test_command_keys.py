@@ -38,7 +38,7 @@ def test_a_key_is_made_once_an_account_with_the_scopes_of_commands(tmp_path: Pat
         assert command_key(settings, catalog, two) != token == command_key(settings, catalog, one)
         (key,) = keys_of_commands(catalog, one)
         assert set(key.scopes) == set(COMMANDS.scopes)
-        assert catalog.keys.find_by_token(token, now=utc_now()) is not None
+        assert isinstance(catalog.keys.find_by_token(token, now=utc_now()), ApiKey)
 
 
 def test_its_file_is_readable_by_its_owner_only_also_after_a_change_of_its_mode(tmp_path: Path) -> None:
