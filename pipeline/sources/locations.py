@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,10 @@ _POSTGRESQL: Final = ("postgresql://", "postgres://")
 _S3: Final = "s3://"
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 _UNKNOWN_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
-_ICEBERG_METADATA: Final = re.compile(r"v?(\d+).*\.metadata\.json\Z")
+_ICEBERG: Final = "iceberg://"
+_METADATA: Final = ".metadata.json"
+_HINT: Final = "version-hint.text"
+_DELTA_VERSION: Final = re.compile(r"(.+)@v(\d+)/?\Z")
 
 
 def find_tables(locations: Sequence[str], *, query: Query | None = None, base: Path = Path()) -> list[Table]:
@@ -39,7 +42,7 @@ def find_tables(locations: Sequence[str], *, query: Query | None = None, base: P
 
 def is_url(location: str) -> bool:
     """Tell whether a location is an address, and no path."""
-    return location.startswith((*_POSTGRESQL, _S3))
+    return location.startswith((*_POSTGRESQL, _S3, _ICEBERG))
 
 
 def _tables_at(location: str, query: Query | None, base: Path) -> Sequence[Table]:
@@ -56,7 +59,28 @@ def _tables_at(location: str, query: Query | None, base: Path) -> Sequence[Table
         raise UnreadableSourceError(
             f"{location} takes no --table or --sql; they are for .duckdb files and postgresql:// addresses"
         )
+    if location.startswith(_ICEBERG):
+        return [_of_catalog(location)]
     return _s3_tables(location) if location.startswith(_S3) else _local_tables(path, location)
+
+
+def _of_catalog(location: str) -> IcebergTable:
+    catalog, _, table = location.removeprefix(_ICEBERG).partition("/")
+    if not catalog or "." not in table or "/" in table:
+        raise UnreadableSourceError(f"{location} names no table; write iceberg://CATALOG/NAMESPACE.TABLE")
+    # PyArrow takes half a second to load.
+    from pipeline.sources.object_store import iceberg_options  # noqa: PLC0415
+
+    return IcebergTable(table, location, iceberg_options(), catalog=catalog)
+
+
+def _require_hint(names: Collection[str], location: str) -> None:
+    """Raise UnreadableSourceError where only a catalog knows the current metadata file."""
+    if _HINT not in names:
+        raise UnreadableSourceError(
+            f"{location} is an Iceberg table, and only its catalog knows the current state; name it as "
+            "iceberg://CATALOG/NAMESPACE.TABLE, or name one of its metadata files"
+        )
 
 
 def _without_credentials(location: str) -> str:
@@ -89,14 +113,25 @@ def _required(query: Query | None, name: str) -> Query:
     return query
 
 
+def _local_lake(path: Path, location: str) -> Table | None:
+    """Find the table of a lake at a path, if that is one."""
+    if (path / "_delta_log").is_dir():
+        return DeltaTable(str(path), path.name, {})
+    versioned = _DELTA_VERSION.match(str(path))
+    if versioned and (Path(versioned[1]) / "_delta_log").is_dir():
+        return DeltaTable(versioned[1], path.name, {}, version=int(versioned[2]))
+    if path.is_dir() and any((path / "metadata").glob(f"*{_METADATA}")):
+        _require_hint([file.name for file in (path / "metadata").iterdir()], location)
+        return IcebergTable(str(path), path.name, {})
+    if path.name.endswith(_METADATA) and path.is_file():
+        return IcebergTable(str(path), path.name, {})
+    return None
+
+
 def _local_tables(path: Path, location: str) -> Sequence[Table]:
+    if lake := _local_lake(path, location):
+        return [lake]
     if path.is_dir():
-        if (path / "_delta_log").is_dir():
-            return [DeltaTable(str(path), path.name, {})]
-        if (path / "metadata").is_dir():
-            names = [file.name for file in (path / "metadata").iterdir()]
-            if newest := _newest_metadata(names):
-                return [IcebergTable(str(path / "metadata" / newest), path.name, {})]
         inside = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
         return _of_folder(
             [
@@ -136,6 +171,11 @@ def _s3_tables(location: str) -> Sequence[Table]:
         raise UnreadableSourceError(
             "an address on S3 has no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         )
+    if key.endswith(_METADATA):
+        return [IcebergTable(location, location, iceberg_options())]
+    if versioned := _DELTA_VERSION.match(key):
+        found = f"{_S3}{versioned[1]}"
+        return [DeltaTable(found, location, delta_options(), version=int(versioned[2]))]
     if key.lower().endswith(FORMATS) and not glob.has_magic(key):
         return _of_folder([ObjectTable(one, size) for one, size in find_object(key)], location)
     if glob.has_magic(key):
@@ -147,19 +187,14 @@ def _s3_tables(location: str) -> Sequence[Table]:
         if any(one.startswith("_delta_log/") for one in inside):
             return [DeltaTable(location, location, delta_options())]
         names = [one.removeprefix("metadata/") for one in inside if one.startswith("metadata/")]
-        if newest := _newest_metadata(names):
-            return [IcebergTable(f"{_S3}{key}/metadata/{newest}", location, iceberg_options())]
+        if any(name.endswith(_METADATA) for name in names):
+            _require_hint(names, location)
+            return [IcebergTable(f"{_S3}{key}", location, iceberg_options())]
         objects = [
             one for one, relative in zip(objects, inside, strict=True) if _is_data(relative.split("/"))
         ]
     files = [ObjectTable(one, size, _partition(one.split("/")[:-1])) for one, size in objects]
     return _of_folder(files, location)
-
-
-def _newest_metadata(names: Sequence[str]) -> str | None:
-    """Find the newest metadata file of an Iceberg table, by the numbers that their names begin with."""
-    numbered = [(int(match[1]), name) for name in names if (match := _ICEBERG_METADATA.match(name))]
-    return max(numbered)[1] if numbered else None
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

@@ -13,11 +13,11 @@ from pipeline.sources.csv_rows import read_csv_rows
 from pipeline.sources.disk_files import BROKEN, changed, with_partition
 from pipeline.sources.tables import (
     Chunk,
-    UnreadableSourceError,
     chosen_columns,
     chunk_rows,
     numbered_chunks,
     require_width,
+    unreadable,
 )
 
 SCHEME: Final = "s3://"
@@ -48,7 +48,7 @@ class ObjectTable:
             if _version(system, self.key) != version:
                 raise changed(self.name)
         except BROKEN as broken:
-            raise UnreadableSourceError(f"{self.name} cannot be read: {broken}") from broken
+            raise unreadable(self.name, str(broken)) from broken
 
     def _read_csv(self, system: pyarrow.fs.FileSystem) -> Iterator[Chunk]:
         # A stream does not tell how far it is.
@@ -89,7 +89,7 @@ def _found(wanted: pyarrow.fs.FileSelector | list[str], place: str) -> list[tupl
     try:
         found = file_system().get_file_info(wanted)
     except OSError as error:
-        raise UnreadableSourceError(f"{SCHEME}{place} cannot be listed: {error}") from error
+        raise unreadable(f"{SCHEME}{place}", str(error)) from error
     return sorted((one.path, one.size) for one in found if one.is_file)
 
 

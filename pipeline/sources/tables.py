@@ -1,5 +1,6 @@
 """Tables that imports read: chunks of rows with their lines, and errors of reading."""
 
+import re
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -20,6 +21,24 @@ _VALUES: Final = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Categ
 
 class UnreadableSourceError(Exception):
     """A table that is missing, of an unknown format, or broken."""
+
+
+# How S3 and its clients say that they refuse credentials.
+_REFUSED: Final = re.compile(
+    r"ACCESS_?DENIED|INVALID_?ACCESS_?KEY_?ID|SIGNATURE_?DOES_?NOT_?MATCH|UNRECOGNIZED_?CLIENT|"
+    r"INVALID_?CLIENT_?TOKEN_?ID|EXPIRED_?TOKEN|403|Forbidden|no credentials|lacked the necessary privileges",
+    re.IGNORECASE,
+)
+
+
+def unreadable(name: str, why: str) -> UnreadableSourceError:
+    """Build the error of a table that cannot be read, for a reason in the words of a library."""
+    if name.startswith("s3://") and _REFUSED.search(why):
+        return UnreadableSourceError(
+            f"S3 refuses to show {name} with the credentials of the environment; check AWS_ACCESS_KEY_ID, "
+            "AWS_SECRET_ACCESS_KEY, the region and the permissions"
+        )
+    return UnreadableSourceError(f"{name} cannot be read: {why}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from io import BytesIO
 from pathlib import Path
 
 import deltalake
+import moto.settings
 import polars as pl
 import pyarrow.fs
 import pytest
@@ -82,16 +83,37 @@ def test_an_object_that_changes_while_it_is_read_says_so(monkeypatch: pytest.Mon
         list(chunks)
 
 
-def test_delta_and_iceberg_tables_are_read_from_s3(address: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("address")
+@pytest.mark.parametrize("place", ["orders.csv", "*.csv", "orders", "delta@v0", "lake/v1.metadata.json"])
+def test_credentials_that_s3_refuses_are_told_in_a_sentence(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # From the first request on, keys have to be known.
+    monkeypatch.setattr(moto.settings, "INITIAL_NO_AUTH_ACTION_COUNT", 0.0)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cr3t")
+    with pytest.raises(UnreadableSourceError) as raised:
+        rows_at(f"s3://shop/{place}")
+    message = str(raised.value)
+    assert message.startswith("S3 refuses to show s3://shop")
+    assert "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY" in message
+    assert "s3cr3t" not in message
+    assert "\n" not in message
+
+
+def test_delta_and_iceberg_tables_are_read_from_s3(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deltalake.write_deltalake(
         "s3://shop/delta",
         ORDERS,
         storage_options={"AWS_ALLOW_HTTP": "true", "AWS_S3_ALLOW_UNSAFE_RENAME": "true"},
     )
+    uri = f"sqlite:///{tmp_path}/catalog.db"
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", uri)
     catalog = SqlCatalog(
-        "test",
+        "lake",
         **{
-            "uri": f"sqlite:///{tmp_path}/catalog.db",
+            "uri": uri,
             "warehouse": "s3://shop/lake",
             "s3.endpoint": f"http://{address}",
             "s3.region": "eu-central-1",
@@ -102,4 +124,6 @@ def test_delta_and_iceberg_tables_are_read_from_s3(address: str, tmp_path: Path)
     table.append(ORDERS.to_arrow())
     catalog.close()
     assert rows_at("s3://shop/delta").equals(ORDERS)
-    assert rows_at(table.location()).equals(ORDERS)
+    # The catalog needs no settings of S3 beside those of the environment.
+    for location in ("iceberg://lake/shop.orders", table.metadata_location, "s3://shop/delta@v0"):
+        assert rows_at(location).equals(ORDERS)
