@@ -81,7 +81,8 @@ class Runner:
         It does `work`, or that of its kind. NotFoundError for an unknown project.
         """
         with self._turns.wait(run.project_id):
-            return self._carry_out(self._catalog.runs.add(run), work)
+            # Never as queued, or what a kill leaves would be begun besides the next one of the schedule.
+            return self._carry_out(self._catalog.runs.add(run.started(now=self._clock())), work)
 
     def refresh(self, project_id: str) -> None:
         """Count a project's new events as scheduled, unless a run of it is under way.
@@ -129,7 +130,7 @@ class Runner:
             if run is None or self._stopping.is_set():
                 return False
             try:
-                ended = self._carry_out(run)
+                ended = self._carry_out(self._catalog.runs.save(run.started(now=self._clock())))
             except NotFoundError:
                 self._call_after(run)
                 raise
@@ -137,8 +138,7 @@ class Runner:
             logger.error("run %s (%s) failed: %s", run.id, run.kind, ended.run.error, exc_info=ended.error)
         return True
 
-    def _carry_out(self, run: Run, work: Work | None = None) -> Ended:
-        running = self._catalog.runs.save(run.started(now=self._clock()))
+    def _carry_out(self, running: Run, work: Work | None = None) -> Ended:
         saved_at = -PROGRESS_SECONDS
 
         def report(progress: Mapping[str, Any]) -> None:
@@ -150,7 +150,7 @@ class Runner:
                 with suppress(CatalogBusyError):
                     self._catalog.runs.save(replace(running, progress=progress))
 
-        ended = self._attempt(running, work or self._work[run.kind], report)
+        ended = self._attempt(running, work or self._work[running.kind], report)
         # What a stop interrupts goes on, or is marked, at the next start.
         is_stopped = isinstance(ended.error, STOPPED)
         if not is_stopped and (ended.error is None or not self._stopping.is_set()):

@@ -15,6 +15,7 @@ from pipeline.runs.run_work import run_work
 from pipeline.runs.runner import WORKERS, ReportProgress, Runner
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.catalog.runs.run_record import Run, RunResult
+from pipeline.store.catalog.runs.run_repository import Runs
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 from tests.waiting import wait_until
@@ -78,6 +79,25 @@ def test_runs_of_a_project_follow_each_other_and_those_of_others_do_not_wait(
     wait_until(lambda: all(status_of(store, run) == "done" for run in runs))
     assert not gate.overlapped
     assert gate.ran.index(runs[0].id) < gate.ran.index(runs[1].id)
+
+
+def test_what_the_schedule_begins_is_never_queued(
+    store: WorkingStore, runner: Runner, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = Runs.add
+
+    def add_and_die(runs: Runs, run: Run) -> Run:
+        add(runs, run)
+        raise SystemExit
+
+    monkeypatch.setattr(Runs, "add", add_and_die)
+    project = store.add_project()
+    run = Run(project_id=project.id, kind="snapshot", trigger="schedule", created_at=NOW)
+    with pytest.raises(SystemExit):
+        runner.carry_out(run)
+    store.catalog.runs.recover(now=NOW)
+    assert status_of(store, run) == "interrupted"
+    assert store.catalog.runs.projects_with_queued() == []
 
 
 def test_projects_take_turns_however_long_the_queues_of_some_are(store: WorkingStore, gate: Gate) -> None:
