@@ -15,7 +15,7 @@ from api.mcp.endpoint import McpEndpoint
 from api.middleware.key_in_path import PATH
 from api.middleware.outer_middleware import OuterMiddleware
 from api.middleware.request_counts import RequestCounts
-from api.openapi import describe
+from api.openapi import describe, described_by
 from api.operator import operator_routes
 from api.routes import (
     account,
@@ -85,6 +85,8 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
         title="Truelift",
         version=VERSION,
         lifespan=lifespan,
+        # Below, as it is encoded once.
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         # An unknown path is a 404, never a redirect.
@@ -105,6 +107,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     app.include_router(health.router)
     app.include_router(sdk_scripts.router)
     mcp = McpEndpoint(app)
+    app.router.routes.append(Route("/openapi.json", described_by(app)))
     # Protocols of their own, which the document leaves to theirs.
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
     app.router.routes.extend(flags.ROUTES)

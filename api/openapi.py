@@ -1,12 +1,15 @@
 """OpenAPI document: request bodies and errors, in addition to what FastAPI derives from the routes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
+from functools import cache
 from typing import Any, Final
 
-from fastapi import FastAPI
+import msgspec
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 
 from api.glossary import explain_fields
 from api.schemas.account import MemberChanges, MemberInput
@@ -83,6 +86,16 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
         return app.openapi_schema
 
     return openapi
+
+
+def described_by(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of the document, which is made and encoded once, off the event loop."""
+    encoded = cache(lambda: msgspec.json.encode(app.openapi()))
+
+    async def answer_openapi(_: Request) -> Response:
+        return Response(await run_in_threadpool(encoded), media_type="application/json")
+
+    return answer_openapi
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
     try:
         # Few bytes cannot nest deeply, and hold few values.
         if len(text) > MAX_DEPTH:
-            _require_bounded(text)
+            require_bounded(text)
         value = msgspec.json.decode(text)
         require_unique_members(text)
     except RecursionError:
@@ -96,11 +96,11 @@ def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
     return value
 
 
-def _require_bounded(text: bytes) -> None:
-    """Require few enough levels and values; NestingError, TooManyValuesError."""
+def require_bounded(text: bytes, more: int = 0) -> None:
+    """Require few enough levels and values, and `more` around these; NestingError, TooManyValuesError."""
     # Every value but the first of all follows a comma or an opening bracket.
     values = 1
     for tokens in structure(text):
         values += int(np.isin(tokens.characters, VALUE_STARTS).sum())
-        if values > MAX_VALUES:
+        if values > MAX_VALUES + more:
             raise TooManyValuesError(f"a body may have at most {MAX_VALUES:,} values; send fewer at once")

@@ -9,9 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
+
+from api.dashboard.page_threads import on_page_thread
 
 FOLDER: Final = Path(__file__).parent / "static"
 TYPES: Final = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -44,7 +45,7 @@ def version_of(package: str) -> str:
 async def answer_static(request: Request) -> Response:
     """Answer with a file, whichever digest is asked for: an old page still finds it."""
     name = request.path_params["name"]
-    content = await run_in_threadpool(_content_of, name)
+    content = await on_page_thread(request, _content_of, name)
     if content is None:
         return Response("not found", status_code=404, media_type="text/plain")
     is_current = request.url.path == address_of(name)
@@ -56,19 +57,20 @@ async def answer_static(request: Request) -> Response:
 
 
 def _content_of(name: str) -> bytes | None:
+    # What anybody may ask for is no key of what is kept.
+    if name not in PACKAGES and name not in {path.name for path in FOLDER.iterdir()}:
+        return None
     # Otherwise many first requests at once would bundle as often.
     with _reading:
         return _read(name)
 
 
 @cache
-def _read(name: str) -> bytes | None:
+def _read(name: str) -> bytes:
     if name == VEGA:
         return _vega()
     if name in SWAGGER:
         return files("fastapi_swagger").joinpath("resources", name).read_bytes()
-    if Path(name).name != name or Path(name).suffix not in TYPES or not (FOLDER / name).is_file():
-        return None
     return (FOLDER / name).read_bytes()
 
 

@@ -48,13 +48,9 @@ class IdempotentRequest:
     services: Services
     caller: Caller
     repeatable: Repeatable
-    # Its headers are set by what the route depends on.
-    response: Response
 
 
-async def idempotent_request(
-    request: Request, services: ServicesDep, response: Response
-) -> IdempotentRequest | None:
+async def idempotent_request(request: Request, services: ServicesDep) -> IdempotentRequest | None:
     """Return the write with its key and fingerprint; None where the request has no key.
 
     The last dependency of a route, so that all other refusals come first.
@@ -72,7 +68,7 @@ async def idempotent_request(
     body = await body_bytes(request)
     fingerprint = await off_loop(len(body), fingerprint_of, request, body)
     repeatable = Repeatable(caller.account.id, keys[0], fingerprint)
-    return IdempotentRequest(request, services, caller, repeatable, response)
+    return IdempotentRequest(request, services, caller, repeatable)
 
 
 class IdempotentRoute(APIRoute):
@@ -81,8 +77,11 @@ class IdempotentRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **arguments: Any) -> None:  # noqa: ANN401 - the framework's
         """Take the arguments of any route; document the header and its error codes for a write."""
         self.is_write = bool(METHODS & set(arguments.get("methods") or ()))
-        if self.is_write:
-            endpoint = _idempotent(endpoint, arguments.get("status_code") or 200)
+        status = arguments.get("status_code") or 200
+        if not self.is_write:
+            endpoint = _serialized(endpoint, status)
+        else:
+            endpoint = _idempotent(endpoint, status)
             arguments["responses"] = merged(arguments.get("responses") or {}, documented(*CODES))
             extra = arguments.get("openapi_extra") or {}
             arguments["openapi_extra"] = {**extra, "parameters": [*extra.get("parameters", ()), PARAMETER]}
@@ -115,24 +114,43 @@ def _idempotent(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]
     """Wrap an endpoint: an IdempotentRequest becomes the last of its dependencies."""
     if inspect.iscoroutinefunction(endpoint):
         raise TypeError(f"{endpoint.__name__} must be a plain function: its writes share one thread")
+    respond = _serialized(endpoint, status)
+
+    @wraps(respond)
+    def answer(*, idempotent: IdempotentRequest | None, **arguments: Any) -> Any:  # noqa: ANN401 - the endpoint's
+        work = partial(respond, **arguments)
+        return work() if idempotent is None else _answer_once(idempotent, work)
+
+    _add_parameter(
+        answer, respond, "idempotent", Annotated[IdempotentRequest | None, Depends(idempotent_request)]
+    )
+    return answer
+
+
+def _serialized(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+    """Serialize an endpoint's result in its own thread; the framework would do so on the event loop."""
+    if inspect.iscoroutinefunction(endpoint):
+        return endpoint
     answer_type = get_type_hints(endpoint, include_extras=True)["return"]
     adapter = None if answer_type is type(None) else TypeAdapter(answer_type)
 
     @wraps(endpoint)
-    def answer(*, idempotent: IdempotentRequest | None, **arguments: Any) -> Any:  # noqa: ANN401 - the endpoint's
-        work = partial(endpoint, **arguments)
-        if idempotent is None:
-            return work()
-        return _answer_once(idempotent, lambda: as_response(work(), adapter, status, idempotent.response))
+    def respond(*, injected: Response, **arguments: Any) -> Response:  # noqa: ANN401 - the endpoint's
+        return as_response(endpoint(**arguments), adapter, status, injected)
 
+    # Its headers are set by the endpoint, and by what it depends on.
+    _add_parameter(respond, endpoint, "injected", Response)
+    return respond
+
+
+def _add_parameter(
+    wrapper: Callable[..., Any], endpoint: Callable[..., Any], name: str, annotation: object
+) -> None:
+    """Give a wrapper the parameters of its endpoint, and one of its own after them."""
     signature = inspect.signature(endpoint)
-    annotation = Annotated[IdempotentRequest | None, Depends(idempotent_request)]
-    last = inspect.Parameter("idempotent", inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()
-    ]
-    answer.__signature__ = signature.replace(parameters=[*parameters, last])  # type: ignore[attr-defined] # inspect's protocol
-    return answer
+    own = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
+    given = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in signature.parameters.values()]
+    wrapper.__signature__ = signature.replace(parameters=[*given, own])  # type: ignore[attr-defined] # inspect's protocol
 
 
 def _answer_once(idempotent: IdempotentRequest, work: Callable[[], Response]) -> Response:
@@ -166,14 +184,14 @@ def _answer_and_store(idempotent: IdempotentRequest, claim: Claim, work: Callabl
 
 async def _stored_answer(request: Request) -> Response | None:
     try:
-        idempotent = await idempotent_request(request, request.app.state.services, Response())
+        idempotent = await idempotent_request(request, request.app.state.services)
     except ApiError:
         return None
     if idempotent is None:
         return None
     find = idempotent.services.catalog.idempotency_keys.find
     encrypted = await run_in_threadpool(find, idempotent.repeatable, now=utc_now())
-    return None if encrypted is None else _replay(idempotent, encrypted)
+    return None if encrypted is None else await run_in_threadpool(_replay, idempotent, encrypted)
 
 
 def _replay(idempotent: IdempotentRequest, encrypted: bytes) -> Response:

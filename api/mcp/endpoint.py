@@ -10,18 +10,24 @@ from anyio.abc import TaskGroup, TaskStatus
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from api.auth import authenticate, bearer, require_served
-from api.bodies.reader import MAX_BODY_BYTES
+from api.bodies.json_body import TooManyValuesError, require_bounded
+from api.bodies.reader import MAX_BODY_BYTES, read_limited
+from api.errors import ApiError
+from api.off_loop import off_loop
 from api.services import Services
 from pipeline.clock import utc_now
+from pipeline.events.json_structure import NestingError
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 # A call holds the largest body of an operation, and the name of the tool around it.
 MAX_MESSAGE_BYTES: Final = 2 * MAX_BODY_BYTES
+_VALUES_AROUND: Final = 100
+_TOO_LARGE: Final = f"a message may have at most {MAX_MESSAGE_BYTES:,} bytes"
 
 
 class McpEndpoint:
@@ -48,8 +54,8 @@ class McpEndpoint:
                 tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; ApiError `invalid_api_key` or `account_inactive`."""
-        request = Request(scope)
+        """Serve one request; ApiError for its key, its account, and a message that is too large."""
+        request = Request(scope, receive)
         credentials = await bearer(request)
         services: Services = request.app.state.services
         caller = await run_in_threadpool(
@@ -62,7 +68,7 @@ class McpEndpoint:
         require_served(caller)
         request.state.caller = caller
         sessions = self._sessions or await self._start()
-        await sessions.handle_request(scope, receive, send)
+        await sessions.handle_request(scope, await _bounded(request), send)
 
     async def _start(self) -> "StreamableHTTPSessionManager":
         """Build the server and run it until the end of `serving`; of several first requests one does so."""
@@ -75,6 +81,25 @@ class McpEndpoint:
                 await self._tasks.start(_run, sessions)
                 self._sessions = sessions
             return self._sessions
+
+
+async def _bounded(request: Request) -> Receive:
+    """Read a message of no more values than a body has: the protocol's package decodes on the loop."""
+    message = await read_limited(request, limit=MAX_MESSAGE_BYTES, too_large=_TOO_LARGE)
+    try:
+        await off_loop(len(message), require_bounded, message, _VALUES_AROUND)
+    except TooManyValuesError as error:
+        raise ApiError("payload_too_large", str(error)) from None
+    except NestingError as error:
+        raise ApiError("invalid_json", str(error)) from None
+    parts = [message]
+
+    async def receive() -> Message:
+        if parts:
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
+        return await request.receive()
+
+    return receive
 
 
 def _build_sessions(app: FastAPI) -> "StreamableHTTPSessionManager":

@@ -1,7 +1,6 @@
 """The MCP server: the tools and prompts that a key may use."""
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -29,7 +28,6 @@ from api.mcp.ship_answer import answer_ship, ship_tool
 from api.mcp.tools import Operation, operations_of
 
 Context = ServerRequestContext[Any, Request]
-Operations = Callable[[], Mapping[str, Operation]]
 INSTRUCTIONS: Final = (
     "Truelift runs A/B tests. An experiment belongs to a project: list_projects, then list_experiments, "
     "give the ids that other tools ask for. should_we_ship answers what to do about one. Judge a result by "
@@ -42,8 +40,8 @@ INSTRUCTIONS: Final = (
 
 
 def build_server(app: FastAPI) -> Server:
-    """Build the server of an app; it reads the operations at the first request."""
-    operations: Operations = cache(lambda: operations_of(app))
+    """Build the server of an app, with its operations."""
+    operations = operations_of(app)
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         offered = await _offered(operations, context)
@@ -55,8 +53,8 @@ def build_server(app: FastAPI) -> Server:
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         request, arguments = _request_of(context), params.arguments or {}
         if params.name == SHIP:
-            return await answer_ship(operations()[SHIP_OPERATION], arguments, request)
-        operation = operations().get(params.name)
+            return await answer_ship(operations[SHIP_OPERATION], arguments, request)
+        operation = operations.get(params.name)
         if operation is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list names them")
         return await call(operation, arguments, request)
@@ -83,16 +81,14 @@ def build_server(app: FastAPI) -> Server:
     )
 
 
-async def _offered(operations: Operations, context: Context) -> dict[str, Operation]:
+async def _offered(operations: Mapping[str, Operation], context: Context) -> dict[str, Operation]:
     """Return the operations that the caller's key may call."""
     request = _request_of(context)
     caller, catalog = request.state.caller, request.app.state.services.catalog
 
     def select() -> dict[str, Operation]:
         return {
-            name: operation
-            for name, operation in operations().items()
-            if operation.is_open_to(caller, catalog)
+            name: operation for name, operation in operations.items() if operation.is_open_to(caller, catalog)
         }
 
     return await run_in_threadpool(select)

@@ -6,10 +6,13 @@ from fastapi import APIRouter, Query
 
 from api.deps import AccountAuditor, AccountReader, CatalogDep, PageNumber, PerPage
 from api.errors import KEY_CODES, documented
+from api.idempotency.route import IdempotentRoute
 from api.schemas.account import Account, AuditEntry, Usage
 from api.schemas.envelopes import Listing, Meta, Single
 
-router = APIRouter(prefix="/account", tags=["Account"], responses=documented(*KEY_CODES))
+router = APIRouter(
+    prefix="/account", tags=["Account"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
+)
 
 
 @router.get("")

@@ -18,6 +18,8 @@ _Key: TypeAlias = tuple[bytes, Coding, bool]
 CODINGS: Final[tuple[Coding, ...]] = ("br", "gzip")
 # Beyond them, those that were asked for longest ago are made again.
 MAX_KEPT_BYTES: Final = 32 * 2**20
+# Browsers send fewer.
+_MOST_CODINGS: Final = 20
 _GZIP_LEVEL: Final = 9
 # The best one takes 20 times as long, for 7% less.
 _BROTLI_QUALITY: Final = 11
@@ -87,5 +89,7 @@ def _weights_in(accept_encoding: str) -> list[tuple[str, float]]:
     """Read codings with their weights; one whose weight is none has no weight."""
     return [
         (name.strip().lower(), weight_of(parameters))
-        for name, _, parameters in (part.partition(";") for part in accept_encoding.split(","))
+        for name, _, parameters in (
+            part.partition(";") for part in accept_encoding.split(",")[:_MOST_CODINGS]
+        )
     ]

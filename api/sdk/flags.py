@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from api.bodies.event_body import VISIT, read_event_body
 from api.errors import ApiError, error_body
+from api.off_loop import off_loop
 from api.results.entity_tags import is_none_match, weak_tag
 from api.sdk.access import KEY_HEADER, CountBytes, read_request
 from api.sdk.admission import VisitServices
@@ -81,7 +82,7 @@ async def _evaluate(request: Request, only: str | None = None) -> Sequence[Varia
     async def read(count_bytes: CountBytes) -> InitBody:
         body = await read_event_body(sdk_request, VISIT)
         count_bytes(len(body))
-        return decode_evaluation(body, request.headers.get(PROJECT_HEADER))
+        return await off_loop(len(body), decode_evaluation, body, request.headers.get(PROJECT_HEADER))
 
     try:
         received = await read_request(sdk_request, services, read)

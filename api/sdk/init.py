@@ -28,8 +28,8 @@ from pipeline.events.body import InvalidBodyError, project_named_in
 from pipeline.events.hashing import hash64
 from pipeline.store.catalog.ids import new_id
 
-# Deciding on more experiments takes longer than handing them to a worker thread.
-MAX_ON_LOOP: Final = 100
+# Deciding on experiments of more parts takes longer than a turn of the event loop may last.
+MAX_ON_LOOP: Final = 1_000
 
 
 async def answer_init(request: Request) -> Response:
@@ -37,7 +37,8 @@ async def answer_init(request: Request) -> Response:
     services: VisitServices = request.app.state.services
     received = await read_request(request, services, partial(_read_visit, request))
     visitor_id, decisions = await visit(services, received)
-    answer = encode_answer(received.cached, visitor_id, decisions, received.body.url)
+    encode = partial(encode_answer, received.cached, visitor_id, decisions, received.body.url)
+    answer = encode() if received.cached.parts <= MAX_ON_LOOP else await run_in_threadpool(encode)
     return Response(answer, media_type="application/json")
 
 
@@ -59,7 +60,7 @@ async def visit(
     )
     await _prepare(services, received.cached)
     experiments = [one for one in received.cached.experiments if only is None or one.test_key == only]
-    if len(experiments) <= MAX_ON_LOOP:
+    if received.cached.parts <= MAX_ON_LOOP:
         known, decisions = _decide(services, received, visitor, experiments)
     else:
         known, decisions = await run_in_threadpool(_decide, services, received, visitor, experiments)

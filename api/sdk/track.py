@@ -8,7 +8,7 @@ import msgspec
 from fastapi import Request, Response
 
 from api.bodies.event_body import EVENTS, read_event_body
-from api.bodies.json_body import off_loop
+from api.off_loop import off_loop
 from api.sdk.access import CountBytes, read_request
 from api.sdk.admission import Browser, SdkServices
 from pipeline.assignment.exposure_filter import find_excluded

@@ -7,6 +7,7 @@ fields in `RULES`. The same checks run on JSON-like input before it is built and
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from engine.errors import InvalidDesignError, Problem
@@ -21,6 +22,8 @@ ListRule = Callable[[Sequence[Record]], Iterable[Problem]]
 """Yields problems between the records of a list; invalid fields are absent from its argument, too."""
 
 _REPORTED_UNKNOWN = 20
+# Of one field. Checks find problems one by one, so that what follows is not looked for.
+MOST_PROBLEMS = 1_000
 
 
 def validate(built: object) -> None:
@@ -45,7 +48,7 @@ def problems_in(record: Record, cls: type) -> list[Problem]:
         if field.name not in record:
             field_problems = [Problem(field.name, "is required")] if field.is_required else []
         else:
-            field_problems = list(at(field.name, field.check(record[field.name])))
+            field_problems = list(islice(at(field.name, field.check(record[field.name])), MOST_PROBLEMS))
         if field_problems:
             problems += field_problems
             valid_fields.pop(field.name, None)

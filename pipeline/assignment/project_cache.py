@@ -51,6 +51,8 @@ class CachedProject:
     # Whether an exposure may count, now or later.
     has_open_experiments: bool
     excluded_networks: tuple[IPv4Network | IPv6Network, ...]
+    # Of its experiments: what a decision on all of them, and its answer, have to go through at most.
+    parts: int
     # By the id of each experiment whose targeting was asked for.
     _targeting: dict[str, Targeting] = field(default_factory=dict, init=False, repr=False)
 
@@ -137,4 +139,17 @@ class ProjectCache:
             excluded_networks=tuple(
                 ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
             ),
+            parts=sum(map(_parts_of, experiments)),
         )
+
+
+def _parts_of(experiment: Experiment) -> int:
+    """Count an experiment with its goals, changes, rules of pages, conditions and their values."""
+    waiting, count = [experiment.targeting_rules["root"]], 1
+    while waiting:
+        node = waiting.pop()
+        children = node.get("children", ())
+        waiting.extend(children)
+        count += len(children) + len(node.get("values", ()))
+    changes = sum(len(variant.changes) for variant in experiment.variants)
+    return count + changes + len(experiment.goals) + len(experiment.url_rules)

@@ -9,6 +9,8 @@ from tests.api.customers import Customer
 from tests.api.mcp.assistants import HEADERS, LIST_TOOLS
 from tests.api.request_bodies import error_of
 
+SENT = {**HEADERS, "Content-Type": "application/json"}
+
 
 def asked(customer: Customer, key: str, message: Any = LIST_TOOLS) -> httpx2.Response:
     return customer.client.post(f"/mcp/{key}/v2/mcp", json=message, headers=HEADERS)
@@ -68,6 +70,18 @@ def test_what_is_no_message_is_told_so(customer: Customer) -> None:
 def test_a_message_beyond_two_mebibytes_is_too_large(customer: Customer) -> None:
     message = {**LIST_TOOLS, "params": {"cursor": "x" * 2**21}}
     assert asked(customer, customer.token, message).status_code == 413
+
+
+def test_a_message_holds_as_many_values_as_a_body_and_is_nested_as_deep(customer: Customer) -> None:
+    def called(values: str) -> httpx2.Response:
+        message = f'{{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {{"x": {values}}}}}'
+        return customer.client.post(f"/mcp/{customer.token}/v2/mcp", content=message, headers=SENT)
+
+    assert called("[" + "1," * (2**16 - 1) + "1]").status_code == 200
+    error_of(called("[" + "1," * (2**16 + 200) + "1]"), 413, "payload_too_large")
+    assert called("[" * 90 + "]" * 90).status_code == 200
+    error_of(called("[" * 100 + "]" * 100), 400, "invalid_json")
+    error_of(called("["), 400, "invalid_json")
 
 
 def test_an_answer_names_its_request(customer: Customer) -> None:

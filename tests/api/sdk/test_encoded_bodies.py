@@ -23,6 +23,8 @@ TEXT = b"a text that repeats itself, " * 100
         ("*;q=0", "identity"),
         ("gzip;q=nonsense", "identity"),
         (";;,=,br;;", "br"),
+        # Browsers name fewer than twenty.
+        ("x," * 20 + "br", "identity"),
     ],
 )
 def test_coding_is_the_best_that_the_client_takes(accepted: str, coding: Coding) -> None:

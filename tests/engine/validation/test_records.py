@@ -82,6 +82,32 @@ def test_a_flood_of_unknown_keys_is_reported_in_part() -> None:
     assert len(list(unknown_keys(flood, ["name"], "a span"))) == 20
 
 
+def test_no_more_is_looked_for_after_a_thousand_problems_of_a_field() -> None:
+    looked_at = []
+
+    def look(record: Record) -> Iterator[Problem]:
+        looked_at.append(record)
+        yield Problem("name", "is wrong")
+
+    @dataclass(frozen=True, kw_only=True)
+    class Wrong:
+        """A record that is always wrong."""
+
+        RULES: ClassVar[tuple[RecordRule, ...]] = (look,)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Wrongs:
+        """A list of them."""
+
+        RULES: ClassVar[tuple[RecordRule, ...]] = ()
+        items: Annotated[tuple[Wrong, ...], records_of(Wrong, at_most=9_999, name="wrong")]
+
+    assert len(problems_in({"items": [{}] * 900}, Wrongs)) == 900
+    looked_at.clear()
+    problems = problems_in({"items": [{}] * 9_999}, Wrongs)
+    assert (len(problems), problems[-1].field, len(looked_at)) == (1_000, "items[999].name", 1_000)
+
+
 @pytest.mark.parametrize("key", [7, None, "x" * 10_000, "\ud800", "a\nb"])
 def test_a_key_that_cannot_be_a_path_is_shown_in_the_message(key: object) -> None:
     record: Any = {key: 1}

@@ -43,6 +43,17 @@ def test_a_project_comes_with_its_experiments_and_account(catalog: Catalog) -> N
     assert live.ids.goals == {"goal_1"}
 
 
+def test_its_parts_are_counted(catalog: Catalog) -> None:
+    # Two variants without changes, and one goal.
+    assert ProjectCache(catalog).with_id("prj_1").parts == 2
+    conditions = [{"field": "country", "operator": "in", "values": ["DE", "AT"]} for _ in range(3)]
+    group = {"operator": "or", "children": conditions}
+    rules = {"version": 2, "root": {"operator": "and", "children": [group]}}
+    other = an_experiment(id="exp_2", test_key="other", targeting_rules=rules)
+    catalog.experiments.create("prj_1", lambda _: other, actor="test")
+    assert ProjectCache(catalog).with_id("prj_1").parts == 2 + 2 + 1 + 3 + 6
+
+
 def test_it_is_found_by_its_public_key(catalog: Catalog) -> None:
     assert ProjectCache(catalog).with_key("pk_shop").project.id == "prj_1"
 
