@@ -112,6 +112,17 @@ def test_every_way_in_is_counted_by_its_reason(watched: Customer) -> None:
     assert told == {("mcp", "wrong"), ("sdk", "revoked"), ("sign_in", "wrong")}
 
 
+def test_a_browser_with_a_revoked_key_is_signed_out_and_counts_nothing(watched: Customer) -> None:
+    assert isinstance(watched.client, TestClient)
+    browser = TestClient(watched.client.app, follow_redirects=False)
+    browser.post("/sign-in", data={"key": watched.with_key().token})
+    key = watched.services.catalog.keys.of_account(watched.account.id)[0]
+    assert browser.get("/account").status_code == 200
+    watched.post(f"/account/api_keys/{key.id}/revoke")
+    assert [browser.get("/account").status_code for _ in range(3)] == [303] * 3
+    assert watched.services.key_refusals.counted() == {}
+
+
 def test_a_failed_sign_in_is_told_and_after_many_to_wait(watched: Customer) -> None:
     watched.services.catalog.accounts.update(watched.account.id, subscription_status="unpaid")
     assert watched.client.post("/sign-in", data={"key": watched.token}).status_code == 402
