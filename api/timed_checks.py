@@ -22,7 +22,8 @@ class TimedChecks:
         try:
             await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._run(name, check))), seconds)
         except TimeoutError:
-            logger.error("the %s does not answer within %g seconds", name, seconds)  # noqa: TRY400 (said in one line)
+            message, told = "the %s does not answer within %g seconds", {"outage": name}
+            logger.error(message, name, seconds, extra=told)  # noqa: TRY400 (said in one line)
             return False
         except Exception:
             # Whatever the failure, the check has not passed.

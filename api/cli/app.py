@@ -1,7 +1,7 @@
 """The command `truelift`: its subcommands, and errors as one sentence in a terminal."""
 
 import sys
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -22,6 +22,7 @@ from api.cli.client.exported_visitors import export
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
 from api.cli.operation import backup, doctor, erase, file_rollup, webhook_hold
+from api.expected_failures import is_expected
 
 app = typer.Typer(
     name="truelift",
@@ -77,48 +78,12 @@ app.add_typer(sources.source)
 app.add_typer(webhook_hold.webhooks)
 
 
-# Failures that are reported in one sentence, by module.
-EXPECTED_FAILURES: Final = {
-    "api.cli.console": "CommandError",
-    "engine.errors": "EngineError",
-    "pipeline.backup_manifest": "BackupError",
-    "pipeline.disk_space": "DiskFullError",
-    "pipeline.distributed.event_files": "UnusableEventsError",
-    "pipeline.distributed.executor_versions": "ExecutorVersionsError",
-    "pipeline.distributed.output": "UnusableOutputError",
-    "pipeline.distributed.process_pool": "WorkerEndedError",
-    "pipeline.distributed.spark_cluster": "SparkFailedError",
-    "pipeline.events.request_headers.location": "LocationFileError",
-    "pipeline.encryption_key": "SecretsKeyError",
-    "pipeline.imports.imported_experiment": "ImportRefusedError",
-    "pipeline.sources.definition_files": "InvalidSourceError",
-    "pipeline.sources.tables": "UnreadableSourceError",
-    "pipeline.settings": "SettingsError",
-    "pipeline.snapshots.manifest": "UnreadableSnapshotError",
-    "pipeline.store.catalog.errors": "CatalogError",
-    "pipeline.store.ownership.damage": "DamagedStoreError",
-    "pipeline.store.ownership.store_lock": "StoreOwnedError",
-    "pipeline.store.private_files": "FolderError",
-    "pipeline.store.warehouse.connection": "WarehouseBusyError",
-    "pipeline.store.warehouse.connections.errors": "WarehouseUnavailableError",
-}
-
-
 def main() -> None:
     """Run a command; report an expected failure in one sentence, with exit status 1."""
     try:
         app()
     except Exception as failure:
-        if not _is_expected(failure):
+        if not is_expected(failure):
             raise
         print_error(str(failure))
         sys.exit(1)
-
-
-def _is_expected(failure: Exception) -> bool:
-    # A module that is not loaded has raised nothing, and most are slow to import.
-    return any(
-        isinstance(failure, getattr(sys.modules[module], name))
-        for module, name in EXPECTED_FAILURES.items()
-        if module in sys.modules
-    )

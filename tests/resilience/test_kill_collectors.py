@@ -81,6 +81,6 @@ def assert_nothing_lost(folder: Path, runs: int, kills: int, *, seed: int) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=72)
+@pytest.mark.long(seconds=85)
 def test_nothing_is_lost_or_doubled_by_collectors_that_are_killed_or_hang(tmp_path: Path) -> None:
     assert_nothing_lost(tmp_path, runs=3, kills=9, seed=3)

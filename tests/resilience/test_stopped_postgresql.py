@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -58,7 +59,10 @@ def test_a_stopped_server_is_answered_in_time_and_used_again(socket_folder: Path
     catalog = Catalog.open(Settings(data_dir=tmp_path, catalog_url=url))
     _, _, token = catalog.accounts.create("Acme", "owner@acme.example")
     catalog.close()
-    server = int((socket_folder / "data" / "postmaster.pid").read_text().split()[0])
+    (running,) = Path(os.environ.get("PYTEST_DEBUG_TEMPROOT") or gettempdir()).glob(
+        f"{socket_folder.name}*/postmaster.pid"
+    )
+    server = int(running.read_text().split()[0])
     with a_service(tmp_path / "store", tmp_path / "log", catalog_url=url) as service:
         assert projects(service, token).status == 200
         with stopped(server):
@@ -67,6 +71,11 @@ def test_a_stopped_server_is_answered_in_time_and_used_again(socket_folder: Path
             assert int(refused.headers["retry-after"]) > 0
             assert service.status("/readyz") == 503
             assert service.status("/healthz") == 200
+            # Jobs fail, and probes ask, all the time.
+            assert [service.status("/readyz") for _ in range(5)] == [503] * 5
+        lines = (tmp_path / "log").read_text().splitlines()
+        assert sum("the catalog does not answer" in line for line in lines) in {1, 2}
+        assert len(lines) <= 4, lines
         wait_until(lambda: projects(service, token).status == 200)
         wait_until(lambda: service.status("/readyz") == 200)
 

@@ -131,7 +131,8 @@ def opening_error(error: Exception) -> CatalogError:
     """Describe in a sentence why a catalog cannot be opened, for its operator."""
     cause = error.__cause__ if isinstance(error, CatalogBusyError) else error
     why = " ".join(str(getattr(cause, "orig", None) or cause or error).split())
-    return CatalogError(f"the catalog cannot be opened: {why}")
+    is_away = isinstance(cause, SQLAlchemyError) and is_transient(cause)
+    return (CatalogBusyError if is_away else CatalogError)(f"the catalog cannot be opened: {why}")
 
 
 def is_transient(error: SQLAlchemyError) -> bool:

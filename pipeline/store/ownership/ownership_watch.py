@@ -38,7 +38,7 @@ def watched_ownership(
                 return
             except CatalogError as error:
                 # No other process is known to have it; without a catalog, requests are answered by 503.
-                logger.warning("the lock of the catalog cannot be confirmed: %s", error)
+                logger.warning("the lock of the catalog cannot be confirmed", exc_info=error)
 
     thread = threading.Thread(target=watch, name="ownership", daemon=True)
     thread.start()
