@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
@@ -60,7 +61,8 @@ Targeting = Annotated[Mapping[str, Any], targeting_rules]
 Moment = optional(moment)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# No slots: what the config says is worked out once.
+@dataclass(frozen=True, kw_only=True)
 class Goal:
     """A goal: an action of visitors that counts as a conversion."""
 
@@ -90,7 +92,7 @@ class Goal:
     def __post_init__(self) -> None:
         validate(self)
 
-    @property
+    @cached_property
     def tracking(self) -> dict[str, Any]:
         """The config with its defaults filled in: what the goal really counts."""
         return tracking_of(self.goal_type, self.config)
@@ -99,7 +101,7 @@ class Goal:
         """Return the ISO 4217 code of the goal's money: its own, or the `usual` one of its project."""
         return str(self.tracking.get("currency", usual))
 
-    @property
+    @cached_property
     def measure(self) -> Measure:
         """What is measured of each visitor, with all that depends on it."""
         return measure_of(self.goal_type, self.config)
@@ -115,12 +117,12 @@ class Goal:
         margins = ("guardrail_margin_percent", "guardrail_margin_absolute")
         return any(self.config.get(key) is not None for key in margins)
 
-    @property
+    @cached_property
     def known_after(self) -> int | None:
         """The days from the first exposure after which an outcome is known; None where it is at once."""
         return self.measure.known_after(self.tracking)
 
-    @property
+    @cached_property
     def summed(self) -> Summed | None:
         """What the goal, or the numerator of a ratio, sums up of its events; None for other goals."""
         return self.measure.summed(self.tracking)
@@ -130,7 +132,7 @@ class Goal:
         """The field of events whose values count once each; None for goals that count every event."""
         return self.measure.field_of_events(self.tracking)
 
-    @property
+    @cached_property
     def divided_by(self) -> Summed | None:
         """What the denominator of a ratio sums up of its events; None for other goals."""
         return self.measure.divided_by(self.tracking)

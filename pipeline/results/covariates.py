@@ -23,7 +23,7 @@ from pipeline.store.warehouse.category_sums import (
     GoalIndex,
     GoalSums,
 )
-from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.value_sums import SummedGoal
 
 
@@ -89,11 +89,10 @@ class Categories:
 
 
 def with_indexes(  # noqa: PLR0913  # the rest is said by name
-    cursor: Cursor,
+    visitors: SelectedVisitors,
     experiment: Experiment,
     values: VisitorValues,
     summed: Sequence[SummedGoal],
-    segment: Mapping[str, str],
     *,
     variants: Sequence[str],
     goals: Sequence[str],
@@ -111,22 +110,15 @@ def with_indexes(  # noqa: PLR0913  # the rest is said by name
     places = [rows.get(one) for one in variants]
     row_of = {one.id: row for row, one in enumerate(experiment.goals)}
     with CategorizedVisitors.open(
-        cursor,
-        experiment.id,
-        summed,
-        segment,
-        covariates=attributes,
-        variants=len(variants),
-        choose=common_categories,
-        last_day=last_day,
-    ) as visitors:
-        found = visitors.read_sums()
+        visitors, summed, covariates=attributes, choose=common_categories, last_day=last_day
+    ) as categorized:
+        found = categorized.read_sums()
         categories = Categories.of(found, places, len(rows))
         explained = {
             place: _Explained.of(values[row : row + 1], categories, place, experiment, row)
             for place, row in ((one, row_of[goals[one]]) for one in categories.sums)
         }
-        products = visitors.read_products({place: one.index for place, one in explained.items()})
+        products = categorized.read_products({place: one.index for place, one in explained.items()})
     parts = [values[row : row + 1] for row in range(len(experiment.goals))]
     for place, one in explained.items():
         by_row = {places[variant]: each for (goal, variant), each in products.items() if goal == place}

@@ -1,71 +1,96 @@
 """Largest visitors in evidence: in the units of their goals, with the caps of the goals."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
+from engine.analysis.comparison.influence import may_decide
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.largest_visitors import MOST, LargestVisitors
-from engine.design.experiment import Experiment
+from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.design.experiment import Experiment, Goal
 from engine.measures.sums import unit_of
-from engine.stats.arrays import IntArray
-from pipeline.store.warehouse.largest_visitors import Extremes
+from engine.stats.arrays import FloatArray, IntArray
 
 
 def with_extremes(
-    experiment: Experiment, evidence: Evidence, extremes: Extremes, *, in_segment: bool
+    experiment: Experiment, evidence: Evidence, extremes: pl.DataFrame, *, in_segment: bool
 ) -> Evidence:
-    """Add the largest visitors to the evidence, and the visitors with a denominator; in a segment of ratios.
+    """Add the largest revenue and denominators, and the visitors with one; in a segment those of ratios.
 
-    `extremes` are at the positions of the experiment; values have the caps of the evidence.
+    `extremes` are those of `read_extremes`, at the positions of the experiment.
     """
-    goals = experiment.goals
-    shape = len(goals), len(experiment.variants)
-    largest = _largest(experiment, evidence, extremes.visitors)
-    cells = extremes.counts["goal"].to_numpy(), extremes.counts["variant"].to_numpy()
-
-    def by_cell(name: str) -> IntArray:
-        found = np.zeros(shape, np.int64)
-        found[cells] = extremes.counts[name].to_numpy()
-        return found
-
-    is_there = np.zeros(shape, bool)
-    is_there[cells] = True
-    is_ratio = is_there & np.array(
-        [[one.divided_by is not None or one.measure.is_per_order] for one in goals]
-    )
-    is_money = np.array([[one.unit == "cents"] for one in goals])
+    shape = len(experiment.goals), len(experiment.variants)
+    is_there = _by_cell(extremes.with_columns(there=1), "there", shape) > 0
+    is_ratio = is_there & np.array([[_is_ratio(goal)] for goal in experiment.goals])
     if evidence.values is not None:
-        orders = np.nan_to_num(largest.denominator[..., MOST:]).max(axis=-1)
+        denominators = _by_cell(extremes, "largest_denominator", shape) / _units_of_denominators(experiment)
         values = replace(
             evidence.values,
-            nonzero=np.where(is_ratio, by_cell("nonzero"), evidence.values.nonzero),
-            largest_orders=np.where(is_ratio, orders, evidence.values.largest_orders),
+            nonzero=np.where(is_ratio, _by_cell(extremes, "nonzero", shape), evidence.values.nonzero),
+            largest_orders=np.where(is_ratio, denominators, evidence.values.largest_orders),
         )
         evidence = replace(evidence, values=values)
     if in_segment:
         return evidence
+    is_money = np.array([[one.unit == "cents"] for one in experiment.goals])
+    cents = np.where(is_money, _by_cell(extremes, "largest", shape).clip(0), 0)
+    with_denominator = _by_cell(extremes, "with_denominator", shape)
     return replace(
         evidence,
-        largest_cents=np.where(is_money, by_cell("largest").clip(0), 0) if is_money.any() else None,
-        largest=largest,
-        with_denominator=np.where(is_ratio, by_cell("with_denominator"), evidence.visitors),
+        largest_cents=cents if is_money.any() else None,
+        with_denominator=np.where(is_ratio, with_denominator, evidence.visitors),
     )
 
 
-def _largest(experiment: Experiment, evidence: Evidence, visitors: pl.DataFrame) -> LargestVisitors:
-    """Arrange visitors by goal and variant, in units of their values and denominators, with caps."""
+def goals_to_look_into(experiment: Experiment, evidence: Evidence, extremes: pl.DataFrame) -> list[int]:
+    """List the goals, by place, on which single visitors may decide a comparison."""
+    values = VisitorValues.of(evidence.revenue) if evidence.values is None else evidence.values
+    smallest, largest, denominator = (
+        _by_cell(extremes, name, values.value.n.shape) / unit
+        for name, unit in (
+            ("smallest", _units(experiment)),
+            ("largest", _units(experiment)),
+            ("largest_denominator", _units_of_denominators(experiment)),
+        )
+    )
+    flags = may_decide(values, smallest, largest, denominator)
+    found: list[int] = np.flatnonzero(flags.any(axis=-1)).tolist()
+    return found
+
+
+def largest_of(experiment: Experiment, evidence: Evidence, visitors: pl.DataFrame) -> LargestVisitors:
+    """Arrange those of `read_largest` by goal and variant, in units of the goals, with the caps of values."""
     found = LargestVisitors.none(len(experiment.goals), len(experiment.variants))
     row, column = visitors["goal"].to_numpy(), visitors["variant"].to_numpy()
     place = (MOST * visitors["list"] + visitors["place"]).to_numpy()
-    unit, unit_of_orders = (
-        np.array([unit_of(name) or 1 for name in names])[row]
-        for names in zip(*((goal.summed, goal.divided_by) for goal in experiment.goals), strict=True)
-    )
+    unit, below = _units(experiment)[row, 0], _units_of_denominators(experiment)[row, 0]
     cap = np.inf if evidence.values is None else np.nan_to_num(evidence.values.caps, nan=np.inf)[row]
-    limits = {"value": (unit, cap), "denominator": (unit_of_orders, np.inf), "before": (unit, cap)}
+    limits = {"value": (unit, cap), "denominator": (below, np.inf), "before": (unit, cap)}
     for name, (one, limit) in limits.items():
-        numbers = visitors[name].cast(pl.Float64).to_numpy() / one
-        getattr(found, name)[row, column, place] = np.minimum(numbers, limit)
+        getattr(found, name)[row, column, place] = np.minimum(visitors[name].to_numpy() / one, limit)
     return found
+
+
+def _by_cell(cells: pl.DataFrame, name: str, shape: tuple[int, ...]) -> IntArray:
+    found = np.zeros(shape, np.int64)
+    found[cells["goal"].to_numpy(), cells["variant"].to_numpy()] = cells[name].to_numpy()
+    return found
+
+
+def _is_ratio(goal: Goal) -> bool:
+    return goal.divided_by is not None or goal.measure.is_per_order
+
+
+def _units(experiment: Experiment) -> FloatArray:
+    return _column(unit_of(goal.summed) for goal in experiment.goals)
+
+
+def _units_of_denominators(experiment: Experiment) -> FloatArray:
+    return _column(unit_of(goal.divided_by) for goal in experiment.goals)
+
+
+def _column(units: Iterable[int | None]) -> FloatArray:
+    return np.array([[unit or 1] for unit in units], np.float64)

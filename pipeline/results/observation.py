@@ -15,14 +15,14 @@ from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
-from engine.design.units import is_clustered, unit_name
+from engine.design.units import unit_name
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.results.covariates import with_indexes
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.funnels import funnels_of
 from pipeline.results.known_outcomes import with_known_outcomes
-from pipeline.results.largest_visitors import with_extremes
+from pipeline.results.largest_visitors import goals_to_look_into, largest_of, with_extremes
 from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.quantiles import with_quantiles
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
@@ -33,29 +33,30 @@ from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.goals.summed_goals import goals_needing_values, goals_with_values, ratio_goals
 from pipeline.rollup.segment_values import dimensions_left_out, stored_values
 from pipeline.store.warehouse import aggregates
-from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.epoch_sums import read_epochs
-from pipeline.store.warehouse.largest_visitors import Extremes, read_extremes
+from pipeline.store.warehouse.largest_visitors import read_extremes, read_largest
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.value_sums import SummedGoal, read_steps, read_value_sums
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Experiment with its published results; `cursor` is in a transaction, so all reads are consistent.
+    """Experiment with its published results; one transaction reads them, so all reads are consistent.
 
-    `as_of` is the time up to which every event is counted.
+    `everyone` are all visitors, and `as_of` is the time up to which every event is counted.
     """
 
-    cursor: Cursor
+    everyone: SelectedVisitors
     experiment: Experiment
     published: Published
     as_of: datetime
 
     def of_visitors(self, segment: Mapping[str, str], *, days: range, timezone: str) -> Evidence:
         """Read the evidence of visitors with every value of `segment`, over at least `days` since 1970."""
-        counted = self._cells(segment)
+        visitors = self.everyone.within(segment)
+        counted = self._cells(visitors, segment)
         cells = self._align(counted)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
         evidence, known = evidence_of(self.experiment, cells, days), cells
@@ -64,61 +65,60 @@ class Observation:
             evidence = with_known_outcomes(
                 self.experiment,
                 evidence,
-                cohorts=self._align(read_cohorts(self.cursor, self.experiment.id, last, segment)),
+                cohorts=self._align(read_cohorts(visitors, last)),
                 known=known,
             )
-        epochs = self._epochs(segment, last)
+        epochs = self._epochs(visitors, last)
         # Epochs are analyzed separately, and only counts and revenue are known of each; units have their own.
-        is_plain = bool(epochs) or self._has_units
-        values = evidence.values if is_plain else self._values(evidence, segment, last)
+        is_plain = bool(epochs) or self.everyone.has_units
+        values = evidence.values if is_plain else self._values(evidence, visitors, last)
         read = replace(
             evidence,
             epochs=epochs,
             # Neither is known within a segment, and both count visitors of units that are left out.
-            segments=None if segment or self._has_units else self._visitors_by_segment(),
-            follow_up=None if segment or self._has_units else self._follow_up(cells, timezone),
-            senders=None if segment else read_senders(self.cursor, self.experiment, self.published),
+            segments=None if segment or self.everyone.has_units else self._visitors_by_segment(),
+            follow_up=None if segment or self.everyone.has_units else self._follow_up(cells, timezone),
+            senders=None if segment else read_senders(visitors, self.experiment, self.published),
             other_currencies=None
             if segment
-            else read_other_currencies(self.cursor, self.experiment, self.published),
-            funnels=self._funnels(segment),
+            else read_other_currencies(visitors.cursor, self.experiment, self.published),
+            funnels=self._funnels(visitors),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=values,
             covariates={} if values is None else covariates_of(self.experiment, values),
         )
-        found = self._with_extremes(with_quantiles(self.experiment, read, known), segment, last)
-        if not self._has_units:
+        read = with_quantiles(self.experiment, read, known)
+        found = self._with_extremes(read, visitors, last, in_segment=bool(segment))
+        if not visitors.has_units:
             return found
-        return with_units(self.cursor, self.experiment, self.published, found, cells, segment, last)
+        return with_units(visitors, self.experiment, self.published, found, cells, segment, last)
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
-        if self._has_units:
+        if self.everyone.has_units:
             return self._no_segments()
-        cells = aggregates.read_totals(self.cursor, self.experiment.id)
+        ids = (self.everyone.cursor, self.experiment.id)
+        cells = aggregates.read_totals(*ids)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
-        known = aggregates.read_totals(self.cursor, self.experiment.id, last) if last else None
-        cohorts = aggregates.read_segment_cohorts(self.cursor, self.experiment.id, last) if last else None
+        known = aggregates.read_totals(*ids, last) if last else None
+        cohorts = aggregates.read_segment_cohorts(*ids, last) if last else None
         return segment_evidence_of(
             self.experiment,
             self._align(cells),
             cohorts=None if cohorts is None else self._align(cohorts),
             known=None if known is None else self._align(known),
-            left_out=dimensions_left_out(self.cursor, self.experiment, self.published),
+            left_out=dimensions_left_out(self.everyone.cursor, self.experiment, self.published),
             as_of=self.as_of,
         )
-
-    @property
-    def _has_units(self) -> bool:
-        return is_clustered(self.experiment.unit)
 
     def _no_segments(self) -> SegmentEvidence:
         """Say of each dimension why its segments are not compared with all others at once."""
         unit = unit_name(self.experiment.unit)
         reason = f"variants are compared by {unit}, not by visitor: filter results by one segment instead"
         names = sorted(
-            {*self.published.dimensions} & {*stored_values(self.cursor, self.experiment).dimensions()}
+            {*self.published.dimensions}
+            & {*stored_values(self.everyone.cursor, self.experiment).dimensions()}
         )
         return segment_evidence_of(
             self.experiment,
@@ -130,70 +130,66 @@ class Observation:
     def _align(self, cells: pl.DataFrame) -> pl.DataFrame:
         return align_to(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
 
-    def _cells(self, segment: Mapping[str, str]) -> pl.DataFrame:
+    def _cells(self, visitors: SelectedVisitors, segment: Mapping[str, str]) -> pl.DataFrame:
         """Read the sums of a segment from the aggregates, or from visitor rows if it is not in them."""
         everyone = aggregates.EVERYONE
         (dimension, value), *others = segment.items() or [(everyone, everyone)]
         is_summed = dimension == everyone or dimension in self.published.dimensions
-        if is_summed and not others and not self._has_units:
-            return aggregates.read_value(self.cursor, self.experiment.id, dimension, value)
-        return read_segment(self.cursor, self.experiment.id, len(self.published.goals), segment)
+        if is_summed and not others and not visitors.has_units:
+            return aggregates.read_value(visitors.cursor, self.experiment.id, dimension, value)
+        return read_segment(visitors, len(self.published.goals))
 
-    def _epochs(self, segment: Mapping[str, str], last: Mapping[int, int]) -> EpochEvidence | None:
+    def _epochs(self, visitors: SelectedVisitors, last: Mapping[int, int]) -> EpochEvidence | None:
         """Read the sums by weight epoch; None while there is only one epoch."""
         started_at = [epoch.started_at for epoch in epochs_of(self.experiment)]
         if len(started_at) < 2:
             return None
         starts = [(epoch_microseconds(start), epoch_microseconds(start + SETTLING)) for start in started_at]
-        goals = len(self.published.goals)
-        cells = read_epochs(self.cursor, self.experiment.id, goals, starts, segment, last_days=last)
+        cells = read_epochs(visitors, len(self.published.goals), starts, last_days=last)
         return epochs_from(self.experiment, self._align(cells))
 
     def _visitors_by_segment(self) -> SegmentVisitors:
-        cells = aggregates.read_visitors(self.cursor, self.experiment.id)
+        cells = aggregates.read_visitors(self.everyone.cursor, self.experiment.id)
         return segment_visitors_of(self.experiment, self._align(cells))
 
     def _values(
-        self, evidence: Evidence, segment: Mapping[str, str], last: Mapping[int, int]
+        self, evidence: Evidence, visitors: SelectedVisitors, last: Mapping[int, int]
     ) -> VisitorValues | None:
         """Take the moments of visitors' values that need more than the aggregates, where they are known."""
         by_last_day: dict[int | None, list[SummedGoal]] = {}
         for goal in goals_needing_values(self.experiment, self.published.goals):
             by_last_day.setdefault(last.get(goal.place), []).append(goal)
-        variants, ids = self.published.variants, (self.cursor, self.experiment.id)
         sums = [
             one
             for last_day, goals in by_last_day.items()
-            for one in read_value_sums(*ids, goals, segment, variants=len(variants), last_day=last_day)
+            for one in read_value_sums(visitors, goals, last_day=last_day)
         ]
         if not sums:
             return evidence.values
-        counted = {"variants": variants, "goals": self.published.goals}
+        counted = {"variants": self.published.variants, "goals": self.published.goals}
         values = values_of(self.experiment, evidence, sums, **counted)
         for last_day, goals in by_last_day.items():
-            values = with_indexes(
-                self.cursor, self.experiment, values, goals, segment, last_day=last_day, **counted
-            )
+            values = with_indexes(visitors, self.experiment, values, goals, last_day=last_day, **counted)
         return values
 
     def _with_extremes(
-        self, evidence: Evidence, segment: Mapping[str, str], last: Mapping[int, int]
+        self, evidence: Evidence, visitors: SelectedVisitors, last: Mapping[int, int], *, in_segment: bool
     ) -> Evidence:
-        """Add the largest visitors of goals that are means, in a segment of ratios, by one read."""
-        goals_of, most = (ratio_goals, 1) if segment else (goals_with_values, MOST)
-        extremes = read_extremes(
-            self.cursor,
-            self.experiment.id,
-            goals_of(self.experiment, self.published.goals),
-            segment,
-            variants=len(self.published.variants),
-            most=most,
-            last_days=last,
-        )
-        aligned = Extremes(self._align(extremes.counts), self._align(extremes.visitors))
-        return with_extremes(self.experiment, evidence, aligned, in_segment=bool(segment))
+        """Add the extremes of goals that are means, in a segment of ratios, and the largest visitors."""
+        goals_of = ratio_goals if in_segment else goals_with_values
+        goals = goals_of(self.experiment, self.published.goals)
+        extremes = self._align(read_extremes(visitors, goals, last_days=last))
+        evidence = with_extremes(self.experiment, evidence, extremes, in_segment=in_segment)
+        if in_segment or visitors.has_units or evidence.epochs is not None:
+            return evidence
+        ids = {
+            self.experiment.goals[row].id for row in goals_to_look_into(self.experiment, evidence, extremes)
+        }
+        chosen = [goal for goal in goals if self.published.goals[goal.place] in ids]
+        found = self._align(read_largest(visitors, chosen, most=MOST, last_days=last))
+        return replace(evidence, largest=largest_of(self.experiment, evidence, found))
 
-    def _funnels(self, segment: Mapping[str, str]) -> Mapping[int, FunnelEvidence]:
+    def _funnels(self, visitors: SelectedVisitors) -> Mapping[int, FunnelEvidence]:
         """Count the visitors at each step of goals that are funnels."""
         counted = self.published.goals
         funnels = [
@@ -203,14 +199,13 @@ class Observation:
         ]
         if not funnels:
             return {}
-        variants = self.published.variants
-        counts = read_steps(self.cursor, self.experiment.id, funnels, segment, variants=len(variants))
-        return funnels_of(self.experiment, counts, variants=variants, goals=counted)
+        counts = read_steps(visitors, funnels)
+        return funnels_of(self.experiment, counts, variants=self.published.variants, goals=counted)
 
     def _follow_up(self, cells: pl.DataFrame, timezone: str) -> FollowUp | None:
         """Read conversions of the primary goal by days since exposure, up to yesterday."""
         today = days_of(self.experiment, timezone, self.as_of)[-1]
-        later = self._align(aggregates.read_since_exposure(self.cursor, self.experiment.id))
+        later = self._align(aggregates.read_since_exposure(self.everyone.cursor, self.experiment.id))
         return follow_up_of(self.experiment, cells, later, today=today)
 
 

@@ -42,8 +42,9 @@ from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals, read_totals
-from pipeline.store.warehouse.visitors import has_rows, has_units
+from pipeline.store.warehouse.visitors import has_rows
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 
@@ -245,12 +246,17 @@ class Results:
         is_fresh = self.bring_up_to_date(experiment, project)
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find(cursor, experiment.id)
-            # What was counted for another unit tells nothing of this one.
-            if published is None or has_units(cursor, experiment.id) != is_clustered(experiment.unit):
+            if published is None:
                 yield None
-            else:
-                as_of = now if is_fresh else published_at(published)
-                yield Observation(cursor, experiment, published, as_of)
+                return
+            variants = len(published.variants)
+            everyone = SelectedVisitors.everyone(cursor, experiment.id, variants=variants)
+            # What was counted for another unit tells nothing of this one.
+            if everyone.has_units != is_clustered(experiment.unit):
+                yield None
+                return
+            as_of = now if is_fresh else published_at(published)
+            yield Observation(everyone, experiment, published, as_of)
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

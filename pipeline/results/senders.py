@@ -3,23 +3,25 @@
 from engine.analysis.evidence.senders import AddressCount, Overdrawn, PeakMinute, SenderEvidence
 from engine.design.experiment import Experiment
 from pipeline.results.evidence import positions
-from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.events import SENDER_BITS
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import read_dropped
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.visitor_totals import (
     Extreme,
     count_by_sender,
-    has_senders,
     read_largest,
     read_overdrawn,
 )
 
 
-def read_senders(cursor: Cursor, experiment: Experiment, published: Published) -> SenderEvidence | None:
+def read_senders(
+    visitors: SelectedVisitors, experiment: Experiment, published: Published
+) -> SenderEvidence | None:
     """Read the evidence of senders; None where an earlier version counted the visitors without them."""
-    if not has_senders(cursor, experiment.id):
+    if "exposure_sender" not in visitors.columns:
         return None
+    cursor = visitors.cursor
     # The time of the last exposure cannot be foretold, and stays while nothing is counted.
     counts = count_by_sender(cursor, experiment.id, seed=published.last_exposed_at or 0)
     goals = [

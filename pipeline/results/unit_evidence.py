@@ -17,13 +17,13 @@ from pipeline.results.evidence import positions
 from pipeline.results.visitor_values import covariates_of
 from pipeline.rollup.counting_rules import SEVERAL_UNITS, WITHOUT_UNIT
 from pipeline.rollup.goals.summed_goals import adjusted_goals, all_goals
-from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.unit_sums import SUMS, UnitSums, count_mixed_units
 
 
 def with_units(  # noqa: PLR0913, PLR0917  # what an observation has
-    cursor: Cursor,
+    visitors: SelectedVisitors,
     experiment: Experiment,
     published: Published,
     evidence: Evidence,
@@ -36,11 +36,10 @@ def with_units(  # noqa: PLR0913, PLR0917  # what an observation has
     `cells` are the sums of the visitors who have every value of `segment`, aligned to the experiment, and
     `last_days` those of first exposures up to which outcomes are known, by the goal's position.
     """
-    mixed = count_mixed_units(cursor, experiment.id, segment)
+    mixed = count_mixed_units(visitors.cursor, experiment.id, segment)
     columns = positions(published.variants, [one.id for one in experiment.variants])
     goals = all_goals(experiment, published.goals)
-    counted = len(published.variants)
-    with UnitSums.open(cursor, experiment.id, goals, segment, variants=counted, last_days=last_days) as sums:
+    with UnitSums.open(visitors, goals, last_days=last_days) as sums:
         by_goal = [_sums_of(experiment, goal, published.goals, sums, columns) for goal in experiment.goals]
         counts = sums.count()
     values = VisitorValues.concatenate([values_of_clusters(arms) for arms in by_goal])

@@ -28,6 +28,9 @@ _LEFT_OUT: Final = (*((place,) for place in range(2 * MOST)), (0, 1), (MOST, MOS
 # a difference where it is a standard error, too: so do less than 0.2% of sound wins of revenue and clicks per
 # view. The size of a change of z.
 LEAST_CHANGE: Final = 1.0
+# The share of a variant's squared deviations up to which a visitor, or two, change no z below 4 by as much:
+# two such visitors change a difference by 0.45 standard errors, and those by a twentieth.
+_SMALL_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,6 @@ class Influence:
     strongest: Extreme
     margin_z: FloatArray
     weakest_margin: Extreme
-    is_known: BoolArray
 
     def weakest_of(self, goal: int, plan: AnalysisPlan) -> Extreme:
         """Return what weakens a finding on a goal most: for a guardrail, harm beyond its margin."""
@@ -103,6 +105,9 @@ def influence_of(data: AnalysisData) -> Influence | None:
     rows = rows_of_means(data.plan, data.evidence)
     if largest is None or control is None or data.by_epoch is not None or not rows.size:
         return None
+    # Of the others nobody was large enough; one row stays, so that there is something to compare.
+    is_known = ~np.isnan(largest.value[rows]).all(axis=(1, 2))
+    rows = rows[is_known] if is_known.any() else rows[:1]
     everyone = _values(data.evidence)[rows]
     is_adjusted = bool(data.plan.statistics.cuped and everyone.before.n.any())
     # A comparison is of two arms, so that others may lack visitors meanwhile; but a slope is of all arms.
@@ -117,6 +122,31 @@ def influence_of(data: AnalysisData) -> Influence | None:
     pairs = pair_with_control(control, metrics, None)
     cells = _Cells.of(data, pairs, rows, groups)
     return cells.influence(data, largest)
+
+
+def may_decide(
+    values: VisitorValues, smallest: FloatArray, largest: FloatArray, denominator: FloatArray
+) -> BoolArray:
+    """Flag where single visitors may change a comparison by LEAST_CHANGE, goals by variants.
+
+    By the `smallest` and the `largest` value of a visitor, before the cap, and the largest `denominator`.
+    False where the visitor furthest away from them all has a _SMALL_SHARE of the squared deviations. True
+    with a covariate, as what is left of a value is not known.
+    """
+    x, y = values.orders.x, values.orders.y
+    is_ratio = values.orders.n.any(axis=-1, keepdims=True)
+    ratio = np.divide(y.mean, x.mean, out=np.zeros(x.mean.shape), where=is_ratio & (x.mean > 0))
+    # No denominator is below 0.
+    above = np.fmin(largest, values.caps[:, None]) - np.where(
+        is_ratio, np.fmin(ratio, 0.0) * denominator, 0.0
+    )
+    below = np.where(is_ratio, np.fmax(ratio, 0.0) * denominator, 0.0) - smallest
+    mean = np.where(is_ratio, 0.0, values.value.mean)
+    furthest = np.maximum(above - mean, below + mean)
+    deviations = np.where(is_ratio, y.m2 - 2.0 * ratio * values.orders.co + ratio**2 * x.m2, values.value.m2)
+    has_covariate = values.before.n.any(axis=-1, keepdims=True)
+    is_small = (furthest**2 <= _SMALL_SHARE * deviations) | (values.value.n == 0)
+    return np.asarray(has_covariate | ~is_small)
 
 
 def rows_of_means(plan: AnalysisPlan, evidence: Evidence) -> IntArray:
@@ -288,7 +318,6 @@ class _Cells:
             strongest=self._extreme(data, left, np.abs(left) - np.abs(z)),
             margin_z=self._spread(data, margin_z),
             weakest_margin=self._extreme(data, left_margin, left_margin - margin_z),
-            is_known=self._spread(data, usable.any(axis=0).astype(np.float64)) > 0,
         )
 
     def _extreme(self, data: AnalysisData, left: FloatArray, change: FloatArray) -> Extreme:

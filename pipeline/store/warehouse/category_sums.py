@@ -10,8 +10,9 @@ import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, json_pointer
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.value_sums import SummedGoal, caps_of, counted_goals, value_columns
-from pipeline.store.warehouse.visitors import read_columns, result_table, segment_condition
+from pipeline.store.warehouse.visitors import result_table
 
 # Selects the categories to tell apart, from the `count` of visitors with each `value`, null where unknown.
 ChooseCategories = Callable[[pl.DataFrame], pl.Series]
@@ -85,31 +86,24 @@ class CategorizedVisitors:
 
     @classmethod
     @contextmanager
-    def open(  # noqa: PLR0913  # the rest is said by name
+    def open(
         cls,
-        cursor: Cursor,
-        experiment_id: str,
+        visitors: SelectedVisitors,
         goals: Sequence[SummedGoal],
-        segment: Mapping[str, str],
         *,
         covariates: Sequence[str],
-        variants: int,
         choose: ChooseCategories,
         last_day: int | None = None,
     ) -> Iterator[Self]:
-        """Number the categories of the visitors who have every value of `segment`.
+        """Number the categories of visitors.
 
         Covariates are dimensions, custom ones as `custom:<key>`. Categories are numbered as `choose` lists
         them; all other values share one more. Only visitors first exposed up to `last_day`, where given.
         """
-        columns = set(read_columns(cursor, experiment_id))
+        cursor, columns, rows = visitors.cursor, visitors.columns, visitors.rows(last_day)
         counted = counted_goals(goals, columns)
-        caps = caps_of(cursor, experiment_id, counted, variants)
-        condition = (
-            f"variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)} "
-            f"AND {'true' if last_day is None else f'first_day <= {last_day:d}'}"
-        )
-        numbered = [_Numbered.of(cursor, experiment_id, name, condition, choose) for name in covariates]
+        caps = caps_of(cursor, visitors.experiment_id, counted, visitors.variants)
+        numbered = [_Numbered.of(cursor, visitors.experiment_id, name, rows, choose) for name in covariates]
         values = [value for goal in counted for value in value_columns(goal, caps.get(goal.place), columns)]
         numbers = [
             f"coalesce(n{i}.category, {one.unknown})::INTEGER AS c{i}" for i, one in enumerate(numbered)
@@ -119,7 +113,7 @@ class CategorizedVisitors:
         ]
         query = f"""
             SELECT variant, {", ".join([*numbers, *values])}
-            FROM (SELECT * FROM {result_table("visitors", experiment_id)} WHERE {condition}) v
+            FROM (SELECT * FROM {rows}) v
             {" ".join(joins)}
         """
         with ExitStack() as stack:
@@ -218,7 +212,7 @@ class _Numbered(NamedTuple):
 
     @classmethod
     def of(
-        cls, cursor: Cursor, experiment_id: str, covariate: str, condition: str, choose: ChooseCategories
+        cls, cursor: Cursor, experiment_id: str, covariate: str, rows: str, choose: ChooseCategories
     ) -> "_Numbered":
         column = CUSTOM if covariate.startswith(CUSTOM_PREFIX) else covariate
         key = covariate.removeprefix(CUSTOM_PREFIX)
@@ -227,8 +221,7 @@ class _Numbered(NamedTuple):
             cursor,
             f"""
             SELECT v.code, nullif({value}, '') AS value, v.visitors FROM (
-              SELECT {column} AS code, count(*)::BIGINT AS visitors
-              FROM {result_table("visitors", experiment_id)} WHERE {condition} GROUP BY ALL
+              SELECT {column} AS code, count(*)::BIGINT AS visitors FROM {rows} GROUP BY ALL
             ) v LEFT JOIN {result_table("segment_values", experiment_id)} s
               ON s.dimension = '{column}' AND s.code = v.code
             """,

@@ -8,14 +8,10 @@ import polars as pl
 
 from engine.measures.sums import MONEY
 from pipeline.store.warehouse.aggregates import sums_with_values
-from pipeline.store.warehouse.connection import Cursor, fetch_frame
+from pipeline.store.warehouse.connection import fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
-from pipeline.store.warehouse.visitors import (
-    day_column,
-    result_table,
-    segment_condition,
-    summed_value,
-)
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
+from pipeline.store.warehouse.visitors import day_column, summed_value
 
 _FOREVER: Final = 2**62
 _POWERS: Final = ("squared", "cubed_high", "cubed_low")
@@ -29,16 +25,14 @@ class _Stretch(NamedTuple):
     is_settled: bool
 
 
-def read_epochs(  # noqa: PLR0913  # the rest is said by name
-    cursor: Cursor,
-    experiment_id: str,
+def read_epochs(
+    visitors: SelectedVisitors,
     goals: int,
     starts: Sequence[tuple[int, int]],
-    segment: Mapping[str, str],
     *,
     last_days: Mapping[int, int] | None = None,
 ) -> pl.DataFrame:
-    """Sum up the visitors who have every value of `segment`, by the epoch of their first exposure.
+    """Sum up visitors by the epoch of their first exposure.
 
     `starts` are the start of each epoch, in order, and the time from which on visitors are settled in it, in
     microseconds since 1970. Earlier visitors belong to the first epoch, settled. One row per `epoch`,
@@ -46,8 +40,7 @@ def read_epochs(  # noqa: PLR0913  # the rest is said by name
     day in `last_days`, if it has one) and their `conversions`, and the `total`, squares (`squared`)
     and both parts of the cubes (`cubed`) of what the sum adds up of them.
     """
-    condition = segment_condition(cursor, experiment_id, segment)
-    valued = sums_with_values(cursor, experiment_id)
+    valued = sums_with_values(visitors.cursor, visitors.experiment_id)
     stretches = list(_stretches(starts))
     # Every goal has conversions.
     sums_of = list(dict.fromkeys([*((goal, MONEY.name) for goal in range(goals)), *valued]))
@@ -59,10 +52,10 @@ def read_epochs(  # noqa: PLR0913  # the rest is said by name
     query = f"""
         SELECT {_stretch_of(stretches, 0, len(stretches))}::UINTEGER AS stretch, variant,
           count(*)::BIGINT AS visitors, {sums}
-        FROM {result_table("visitors", experiment_id)} WHERE {condition} GROUP BY ALL
+        FROM {visitors.table} WHERE {visitors.condition} GROUP BY ALL
     """
     wide = (
-        fetch_frame(cursor, query)
+        fetch_frame(visitors.cursor, query)
         .join(_stretch_rows(stretches), on="stretch")
         .cast({pl.Decimal(38, 0): pl.Int128})
     )

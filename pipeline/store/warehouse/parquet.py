@@ -117,7 +117,7 @@ def visitors_of_variants(cursor: Cursor, experiment_id: str) -> dict[int, int]:
     Where units are compared, without the visitors of units of several variants.
     """
     if has_units(cursor, experiment_id):
-        condition = segment_condition(cursor, experiment_id, {})
+        condition = segment_condition(cursor, experiment_id, {}, has_units=True)
         table = result_table("visitors", experiment_id)
         query = f"SELECT variant, count(*) FROM {table} WHERE {condition} GROUP BY variant"
         return dict(cursor.execute(query).fetchall())

@@ -8,24 +8,19 @@ import polars as pl
 from engine.measures.sums import BUCKET_SUMS, MONEY
 from engine.stats.value_buckets import EXACT, ONE, WIDTH
 from pipeline.store.warehouse.aggregates import has_buckets, no_cells, sums_with_values
-from pipeline.store.warehouse.connection import Cursor, fetch_frame
+from pipeline.store.warehouse.connection import fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
-from pipeline.store.warehouse.visitors import (
-    day_column,
-    result_table,
-    segment_condition,
-    summed_columns,
-    summed_value,
-)
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
+from pipeline.store.warehouse.visitors import day_column, result_table, summed_columns, summed_value
 
 _BY_FIRST_DAY: Final = 0
 # Powers of a value in the query, and as the aggregates name their sums.
 _POWERS: Final = {"squares": "squared", "cubes_high": "cubed_high", "cubes_low": "cubed_low"}
 
 
-def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mapping[str, str]) -> pl.DataFrame:
-    """Sum up the visitors who have every value of `segment`: cells as `aggregates.read_value` has them."""
-    condition = segment_condition(cursor, experiment_id, segment)
+def read_segment(visitors: SelectedVisitors, goals: int) -> pl.DataFrame:
+    """Sum up visitors: cells as `aggregates.read_value` has them."""
+    cursor, experiment_id, condition = visitors.cursor, visitors.experiment_id, visitors.condition
     valued = sums_with_values(cursor, experiment_id)
     sums = fetch_frame(cursor, _sums_query(experiment_id, goals, valued, condition))
     parts = [_visitors(sums), *_conversions(sums, goals), *_values(sums, valued)]
@@ -38,25 +33,19 @@ def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mappin
     return pl.concat([no_cells(), *parts], how="diagonal")
 
 
-def read_cohorts(
-    cursor: Cursor, experiment_id: str, last_days: Mapping[int, int], segment: Mapping[str, str]
-) -> pl.DataFrame:
-    """Count the visitors who have every value of `segment`, up to the last day of first exposure of a goal.
+def read_cohorts(visitors: SelectedVisitors, last_days: Mapping[int, int]) -> pl.DataFrame:
+    """Count visitors up to the last day of first exposure of a goal.
 
     `last_days` are days since 1970 by the goal's position. One row per `goal`, `variant` and `day` of first
     exposure: `observed` visitors and their `conversions`, whenever those were. At least one goal is given.
     """
-    table, condition = (
-        result_table("visitors", experiment_id),
-        segment_condition(cursor, experiment_id, segment),
-    )
     return fetch_frame(
-        cursor,
+        visitors.cursor,
         " UNION ALL ".join(
             f"""
             SELECT {goal:d}::UTINYINT AS goal, variant, first_day AS day, count(*)::BIGINT AS observed,
               count({day_column(goal)})::BIGINT AS conversions
-            FROM {table} WHERE first_day <= {last_day:d} AND {condition} GROUP BY ALL
+            FROM {visitors.table} WHERE first_day <= {last_day:d} AND {visitors.condition} GROUP BY ALL
             """
             for goal, last_day in last_days.items()
         ),

@@ -8,15 +8,9 @@ from typing import Final, NamedTuple, Self
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.value_sums import SummedGoal
-from pipeline.store.warehouse.visitors import (
-    UNIT_KEY,
-    mixed_units,
-    read_columns,
-    result_table,
-    segment_condition,
-    value_condition,
-)
+from pipeline.store.warehouse.visitors import UNIT_KEY, mixed_units, result_table, value_condition
 
 _TABLE: Final = "sums_of_units"
 # Sums of a goal by unit: of visitors n, values y, orders or the denominator d, values before z, and products.
@@ -50,28 +44,20 @@ class UnitSums:
 
     @classmethod
     @contextmanager
-    def open(  # noqa: PLR0913  # the rest is said by name
-        cls,
-        cursor: Cursor,
-        experiment_id: str,
-        goals: Sequence[SummedGoal],
-        segment: Mapping[str, str],
-        *,
-        variants: int,
-        last_days: Mapping[int, int],
+    def open(
+        cls, visitors: SelectedVisitors, goals: Sequence[SummedGoal], *, last_days: Mapping[int, int]
     ) -> Iterator[Self]:
-        """Sum up the visitors who have every value of `segment`.
+        """Sum up visitors.
 
         Of goals with one of `last_days`, by position, only those first exposed up to it.
         """
-        columns = set(read_columns(cursor, experiment_id))
-        sums = [part for goal in goals for part in _sums(goal, columns, last_days.get(goal.place))]
+        sums = [part for goal in goals for part in _sums(goal, visitors.columns, last_days.get(goal.place))]
+        cursor = visitors.cursor
         cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE {_TABLE} AS
             SELECT variant, {UNIT_KEY}, count(*) AS visitors{"".join(f", {one}" for one in sums)}
-            FROM {result_table("visitors", experiment_id)}
-            WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)} GROUP BY ALL
+            FROM {visitors.rows()} GROUP BY ALL
             """
         )
         try:

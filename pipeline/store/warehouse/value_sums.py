@@ -5,13 +5,8 @@ from typing import Final, NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.cubes import CUBE_BASE, are_plain, plain_sums, product_sums
-from pipeline.store.warehouse.visitors import (
-    column_of,
-    day_column,
-    read_columns,
-    result_table,
-    segment_condition,
-)
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
+from pipeline.store.warehouse.visitors import column_of, day_column, result_table
 
 
 class SummedGoal(NamedTuple):
@@ -76,40 +71,30 @@ class StepCount(NamedTuple):
     visitors: int
 
 
-def read_value_sums(  # noqa: PLR0913  # the rest is said by name
-    cursor: Cursor,
-    experiment_id: str,
-    goals: Sequence[SummedGoal],
-    segment: Mapping[str, str],
-    *,
-    variants: int,
-    last_day: int | None = None,
+def read_value_sums(
+    visitors: SelectedVisitors, goals: Sequence[SummedGoal], *, last_day: int | None = None
 ) -> list[ValueSums]:
-    """Sum up the visitors who have every value of `segment`, a row per goal and variant with visitors.
+    """Sum up visitors, a row per goal and variant with some.
 
     Only visitors first exposed up to `last_day`, where it is given.
 
     Amounts, in the pre-period too, are capped at a percentile of the positive amounts of all visitors, in any
-    segment: see `engine.stats.winsorizing`. `cursor` is in a transaction.
+    segment: see `engine.stats.winsorizing`.
     """
-    columns = set(read_columns(cursor, experiment_id))
+    cursor, columns = visitors.cursor, visitors.columns
     counted = counted_goals(goals, columns)
     if not counted:
         return []
-    caps = caps_of(cursor, experiment_id, counted, variants)
+    caps = caps_of(cursor, visitors.experiment_id, counted, visitors.variants)
     values = [column for goal in counted for column in value_columns(goal, caps.get(goal.place), columns)]
-    visitors = f"""
-        SELECT variant, {", ".join(values)} FROM {result_table("visitors", experiment_id)}
-        WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}
-          AND {"true" if last_day is None else f"first_day <= {last_day:d}"}
-        """
+    selected = f"SELECT variant, {', '.join(values)} FROM {visitors.rows(last_day)}"
     # Nearly always all are small. Sums that need not ask it of every row are planned and added up faster.
     asked = (are_plain(f"{name}_{goal.place}") for goal in counted for name in "ydz")
-    (found,) = cursor.execute(f"SELECT {' AND '.join(asked)} FROM ({visitors})").fetchall()
+    (found,) = cursor.execute(f"SELECT {' AND '.join(asked)} FROM ({selected})").fetchall()
     products = plain_sums if found[0] else product_sums
     sums = [column for goal in counted for column in _sums(goal, caps.get(goal.place), columns, products)]
     rows = cursor.execute(
-        f"SELECT variant, count(*), {', '.join(sums)} FROM ({visitors}) GROUP BY variant ORDER BY variant"
+        f"SELECT variant, count(*), {', '.join(sums)} FROM ({selected}) GROUP BY variant ORDER BY variant"
     ).fetchall()
     return [
         _row(goal, numbers, place * _SUMS, caps.get(goal.place), columns)
@@ -123,25 +108,19 @@ def counted_goals(goals: Sequence[SummedGoal], columns: Collection[str]) -> list
     return [goal for goal in goals if (goal.column or day_column(goal.place)) in columns]
 
 
-def read_steps(
-    cursor: Cursor, experiment_id: str, goals: Sequence[int], segment: Mapping[str, str], *, variants: int
-) -> dict[int, list[StepCount]]:
-    """Count the visitors who have every value of `segment` by the steps that they reached of funnels.
+def read_steps(visitors: SelectedVisitors, goals: Sequence[int]) -> dict[int, list[StepCount]]:
+    """Count visitors by the steps that they reached of funnels.
 
     Goals whose steps were not counted are left out: results of earlier versions have none.
     """
-    columns = set(read_columns(cursor, experiment_id))
-    found: dict[int, list[StepCount]] = {goal: [] for goal in goals if column_of(goal, "steps") in columns}
-    condition = f"variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}"
-    table = result_table("visitors", experiment_id)
+    found: dict[int, list[StepCount]] = {
+        goal: [] for goal in goals if column_of(goal, "steps") in visitors.columns
+    }
     parts = [
-        f"""
-        SELECT {goal:d}, variant, {column_of(goal, "steps")}, count(*) FROM {table}
-        WHERE {condition} GROUP BY ALL
-        """
+        f"SELECT {goal:d}, variant, {column_of(goal, 'steps')}, count(*) FROM {visitors.rows()} GROUP BY ALL"
         for goal in found
     ]
-    for goal, *counts in cursor.execute(" UNION ALL ".join(parts)).fetchall() if parts else ():
+    for goal, *counts in visitors.cursor.execute(" UNION ALL ".join(parts)).fetchall() if parts else ():
         found[goal].append(StepCount(*map(int, counts)))
     return found
 

@@ -20,6 +20,7 @@ from pipeline.store.warehouse.visitors import (
     UNIT_KEY,
     column_of,
     count_goals,
+    has_units,
     read_columns,
     result_table,
     segment_condition,
@@ -254,7 +255,9 @@ def _decoded(export: VisitorExport) -> Iterable[str]:
 def _condition(cursor: Cursor, export: VisitorExport) -> str:
     if not export.is_published:
         return "false"
-    return segment_condition(cursor, export.experiment_id, export.segment)
+    return segment_condition(
+        cursor, export.experiment_id, export.segment, has_units=has_units(cursor, export.experiment_id)
+    )
 
 
 def _no_rows(columns: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.visitors import read_columns, result_table
+from pipeline.store.warehouse.visitors import result_table
 
 
 class CountedExperiment(NamedTuple):
@@ -77,11 +77,6 @@ class Extreme(NamedTuple):
     senders: int
     visitors: int
     cents: int
-
-
-def has_senders(cursor: Cursor, experiment_id: str) -> bool:
-    """Tell whether visitors were counted with their senders; those of earlier versions were not."""
-    return "exposure_sender" in read_columns(cursor, experiment_id)
 
 
 def count_by_sender(cursor: Cursor, experiment_id: str, seed: int) -> VisitorsBySender:

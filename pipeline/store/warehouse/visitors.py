@@ -194,13 +194,15 @@ def no_orders() -> pl.DataFrame:
     return pl.DataFrame(schema={name: _POLARS_TYPES[kind] for name, kind in _ORDERS.items()})
 
 
-def segment_condition(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:
+def segment_condition(
+    cursor: Cursor, experiment_id: str, segment: Mapping[str, str], *, has_units: bool
+) -> str:
     """Build the SQL condition that a visitor row counts, and has every value of `segment`.
 
     Where units are compared, the visitors of a unit that was seen in several variants do not count.
     """
     condition = value_condition(cursor, experiment_id, segment)
-    if not has_units(cursor, experiment_id):
+    if not has_units:
         return condition
     return f"{condition} AND ({UNIT_KEY} IN (FROM {mixed_units(cursor, experiment_id)})) IS NOT TRUE"
 

@@ -30,6 +30,7 @@ from pipeline.rollup.goals.summed_goals import goals_needing_values
 from pipeline.settings import Settings
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.value_sums import read_value_sums
 from pipeline.store.warehouse.visitors import result_table
 from tests.builders import NOW
@@ -254,9 +255,10 @@ def test_without_an_effect_the_level_is_kept(store: WorkingStore) -> None:
             table = result_table("visitors", experiment.id)
             drawn = f"hash(concat(visitor_key, '/{run:d}')) % 2"
             cursor.execute(f"UPDATE {table} SET variant = {drawn}")  # noqa: S608 - a table of our own
-            sums = read_value_sums(cursor, experiment.id, summed, {}, variants=2)
+            visitors = SelectedVisitors.everyone(cursor, experiment.id, variants=2)
+            sums = read_value_sums(visitors, summed)
             values = values_of(experiment, Evidence.empty(len(counted), 2), sums, **ids)
-            values = with_indexes(cursor, experiment, values, summed, {}, last_day=None, **ids)
+            values = with_indexes(visitors, experiment, values, summed, last_day=None, **ids)
         adjusted = adjusted_metrics(values, is_share=np.zeros(len(counted), bool)).moments
         deviations = np.sqrt(adjusted.variance)
         for goal in range(len(counted)):

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from engine.analysis.comparison.analysis_data import AnalysisData, prepare
-from engine.analysis.comparison.influence import LEAST_CHANGE, describe, influence_of
+from engine.analysis.comparison.influence import LEAST_CHANGE, describe, influence_of, may_decide
 from engine.analysis.comparison.significance import assess_significance
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.analysis_settings import Statistics
 from engine.frames.counts import count
 from engine.frames.frame_experiment import FrameExperiment
@@ -17,6 +18,7 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Converted, Mean, Ratio, Revenue, Value
 from engine.frames.rows import Columns, read_rows
 from engine.frames.seen import Seen
+from tests.examples import trials
 
 VISITORS = 300
 
@@ -164,3 +166,35 @@ def test_there_is_no_influence_without_visitors() -> None:
     data = analyzed(frame(), Revenue())
     assert influence_of(replace(data, evidence=replace(data.evidence, largest=None))) is None
     assert influence_of(analyzed(frame().with_columns(spent=pl.col("orders") > 0), Converted())) is None
+
+
+@pytest.mark.parametrize("kind", [Mean(), Ratio("clicks", "views"), Revenue()])
+def test_a_visitor_who_is_asked_for_only_if_large_enough_misses_nothing(kind: FrameGoal) -> None:
+    """Of many draws with tails, no comparison changes by a standard error where nobody is large enough."""
+    skipped = 0
+    for seed in range(trials(25, 400)):
+        rng = np.random.default_rng(seed)
+        size, tail = int(rng.integers(30, 900)), rng.uniform(0.1, 1.6)
+        rows = pl.DataFrame(
+            {
+                "variant": np.repeat(["A", "B", "C"], size),
+                "views": 1 + rng.poisson(4, 3 * size),
+                "clicks": np.ceil(rng.lognormal(0, tail, 3 * size) * np.repeat([1.0, 1.0, 1.3], size)),
+                "spent": rng.lognormal(0, tail, 3 * size).round(2),
+            }
+        )
+        data = analyzed(rows, kind)
+        values, largest = data.evidence.values, data.evidence.largest
+        influence = influence_of(data)
+        assert influence is not None
+        assert largest is not None
+        values = VisitorValues.of(data.evidence.revenue) if values is None else values
+        denominator = np.nan_to_num(largest.denominator).max(axis=-1)
+        value = np.nan_to_num(largest.value)
+        is_asked = bool(np.any(may_decide(values, 0.0 * denominator, value.max(axis=-1), denominator)))
+        skipped += int(not is_asked)
+        if not is_asked:
+            assert np.nanmax(influence.lost[0]) < LEAST_CHANGE
+            gained = np.abs(influence.strongest.z[0]) - np.abs(influence.z[0])
+            assert np.nanmax(np.where(np.abs(influence.z[0]) < 4, gained, 0)) < LEAST_CHANGE
+    assert skipped > 0

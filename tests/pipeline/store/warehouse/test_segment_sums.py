@@ -6,6 +6,7 @@ import pytest
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.cubes import CUBE_BASE
 from pipeline.store.warehouse.segment_sums import read_segment
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
 
@@ -30,7 +31,9 @@ def test_sums_of_visitor_rows_are_those_of_the_aggregates(store: WorkingStore) -
     store.rollup.refresh(project.id)
     with store.warehouse.transaction() as cursor:
         ahead = aggregates.read_value(cursor, experiment.id, "country", "DE")
-        summed = read_segment(cursor, experiment.id, 1, {"country": "DE"})
+        summed = read_segment(
+            SelectedVisitors.everyone(cursor, experiment.id, variants=2).within({"country": "DE"}), 1
+        )
     sums = ("cohort_total", "cohort_squared", "cohort_cubed_high", "cohort_cubed_low")
     columns = ("visitors", "conversions", "total", *sums)
     assert [summed[name].sum() for name in columns] == [ahead[name].sum() for name in columns]

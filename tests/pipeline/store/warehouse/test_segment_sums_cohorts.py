@@ -8,6 +8,7 @@ import pytest
 from engine.local_days import epoch_days
 from pipeline.store.warehouse.aggregates import EVERYONE, read_segment_cohorts
 from pipeline.store.warehouse.segment_sums import read_cohorts
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
@@ -36,8 +37,9 @@ def test_a_conversion_of_any_day_is_of_the_day_of_exposure(store: WorkingStore) 
     store.rollup.refresh(project.id)
     first = epoch_days(STARTED.date())
     with store.warehouse.transaction() as cursor:
-        found = read_cohorts(cursor, experiment.id, {0: first + 1}, {}).sort("day")
-        german = read_cohorts(cursor, experiment.id, {0: first + 1}, {"country": "DE"}).sort("day")
+        visitors = SelectedVisitors.everyone(cursor, experiment.id, variants=2)
+        found = read_cohorts(visitors, {0: first + 1}).sort("day")
+        german = read_cohorts(visitors.within({"country": "DE"}), {0: first + 1}).sort("day")
         by_segment = read_segment_cohorts(cursor, experiment.id, {0: first + 1})
     assert found.rows() == [(0, 0, first, 2, 1), (0, 1, first + 1, 1, 1)]
     assert german.rows() == [(0, 0, first, 1, 1), (0, 1, first + 1, 1, 1)]

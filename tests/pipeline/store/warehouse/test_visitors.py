@@ -86,7 +86,7 @@ def test_custom_dimension_of_any_name_is_found(cursor: Cursor, key: str) -> None
     )
     values = pl.DataFrame({"dimension": ["custom"], "code": [7], "value": [text]})
     visitors.add_values(cursor, "exp_1", values)
-    condition = visitors.segment_condition(cursor, "exp_1", {f"custom:{key}": "gold"})
+    condition = visitors.value_condition(cursor, "exp_1", {f"custom:{key}": "gold"})
     assert condition == "custom IN (7)"
 
 

@@ -1,0 +1,58 @@
+"""Visitors of an experiment who have the values of a segment, as every query of their rows selects them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.visitors import (
+    UNIT_KEY,
+    read_columns,
+    result_table,
+    segment_condition,
+    value_condition,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedVisitors:
+    """Visitors of an experiment in the transaction of `cursor`.
+
+    `variants` of them were counted. `columns` are those of the rows, of which results of earlier versions
+    have fewer, and `condition` is the SQL of the rows that count.
+    """
+
+    cursor: Cursor
+    experiment_id: str
+    variants: int
+    columns: frozenset[str]
+    condition: str
+
+    @classmethod
+    def everyone(cls, cursor: Cursor, experiment_id: str, *, variants: int) -> Self:
+        """Select all visitors."""
+        columns = frozenset(read_columns(cursor, experiment_id))
+        condition = segment_condition(cursor, experiment_id, {}, has_units=UNIT_KEY in columns)
+        return cls(cursor, experiment_id, variants, columns, condition)
+
+    def within(self, segment: Mapping[str, str]) -> Self:
+        """Select those who have every value of `segment`."""
+        if not segment:
+            return self
+        values = value_condition(self.cursor, self.experiment_id, segment)
+        return replace(self, condition=f"{values} AND {self.condition}")
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the visitors were counted with their units."""
+        return UNIT_KEY in self.columns
+
+    @property
+    def table(self) -> str:
+        """Quoted name of the table of the rows."""
+        return result_table("visitors", self.experiment_id)
+
+    def rows(self, last_day: int | None = None) -> str:
+        """Build what follows FROM for the rows of variants, first exposed up to `last_day` where given."""
+        until = "" if last_day is None else f" AND first_day <= {last_day:d}"
+        return f"{self.table} WHERE variant < {self.variants:d} AND {self.condition}{until}"
