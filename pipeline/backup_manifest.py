@@ -12,6 +12,7 @@ from pipeline.encryption_key import derive_secret
 from pipeline.erased_keys import FOLDER as ERASURES
 from pipeline.settings import Settings
 from pipeline.snapshots.files import digest_of, placed
+from pipeline.store.sealed_files import require_seal, seal_object
 
 MANIFEST: Final = "backup.json"
 # In a folder from the beginning of its backup until the manifest is there.
@@ -77,7 +78,7 @@ def describe_file(folder: Path, path: Path) -> BackupFile:
 def write_manifest(folder: Path, manifest: BackupManifest) -> None:
     """Write the manifest of a folder, synced and as a whole."""
     with placed(folder / MANIFEST) as draft:
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+        draft.write_bytes(msgspec.json.format(seal_object(msgspec.json.encode(manifest))))
 
 
 def read_manifest(folder: Path) -> BackupManifest:
@@ -88,7 +89,8 @@ def read_manifest(folder: Path) -> BackupManifest:
         raise BackupError(f"{folder} holds no whole backup: {_why_none(folder, error)}") from error
     try:
         manifest = record_from_json(content, BackupManifest)
-    except msgspec.MsgspecError as error:
+        require_seal(content)
+    except (msgspec.MsgspecError, ValueError) as error:
         raise BackupError(f"{folder / MANIFEST} is damaged: {error}") from error
     if manifest.format > FORMAT:
         raise BackupError(f"{folder} was written by a newer version of the program; update this one")

@@ -9,6 +9,7 @@ from cryptography.fernet import Fernet
 from pipeline.settings import Settings
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.private_files import OWNERS_FILE, make_private_folder
+from pipeline.store.sealed_files import BrokenSealError, seal, unseal
 
 
 class SecretsKeyError(Exception):
@@ -43,11 +44,17 @@ def operator_token(settings: Settings) -> str:
 def _read_key(settings: Settings) -> tuple[bytes, str]:
     """Read the key and the name of its source."""
     if settings.secrets_key is not None:
-        return settings.secrets_key.get_secret_value().encode(), "TRUELIFT_SECRETS_KEY"
-    path = settings.secrets_key_path
-    if not path.exists():
-        _create_key(path)
-    return path.read_bytes().strip(), str(path)
+        content, source = settings.secrets_key.get_secret_value().encode(), "TRUELIFT_SECRETS_KEY"
+    else:
+        path = settings.secrets_key_path
+        if not path.exists():
+            _create_key(path)
+        content, source = path.read_bytes(), str(path)
+    try:
+        # The setting may be the content of a file.
+        return unseal(content).strip(), source
+    except BrokenSealError as error:
+        raise SecretsKeyError(f"{source} is damaged: put it back from a backup") from error
 
 
 def _create_key(path: Path) -> None:
@@ -56,7 +63,7 @@ def _create_key(path: Path) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(Fernet.generate_key() + b"\n")
+            file.write(seal(Fernet.generate_key()))
             file.flush()
             os.fsync(file.fileno())
         # A link, since a rename would replace the key that another process has just created.

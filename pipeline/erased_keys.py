@@ -21,6 +21,7 @@ from engine.typed_records import record_from_json
 from pipeline.encryption_key import derive_secret
 from pipeline.settings import Settings
 from pipeline.store.private_files import OWNERS_FILE, make_private_folder, sync_folder
+from pipeline.store.sealed_files import seal, unseal
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
 
 FOLDER: Final = "erasures"
@@ -114,7 +115,7 @@ def _read(path: Path) -> Erasures:
 @lru_cache(maxsize=256)
 def _read_once(path: Path, _state: tuple[int, ...]) -> Erasures:
     """Read a file once in each of its states."""
-    return record_from_json(path.read_bytes(), dict[str, int])
+    return record_from_json(unseal(path.read_bytes()), dict[str, int])
 
 
 def _write(folder: Path, project_id: str, erasures: Erasures) -> None:
@@ -122,7 +123,7 @@ def _write(folder: Path, project_id: str, erasures: Erasures) -> None:
     path = _path(folder, project_id)
     new = path.with_suffix(".new")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNERS_FILE), "wb") as file:
-        file.write(msgspec.json.encode(erasures))
+        file.write(seal(msgspec.json.encode(erasures)))
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)

@@ -7,15 +7,23 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from pipeline.encryption_key import SecretsKeyError, open_cipher
+from pipeline.erased_keys import FOLDER as ERASURES
 from pipeline.settings import Settings
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import MANIFEST, Manifest, UnreadableSnapshotError, read_manifest
+from pipeline.sources.watermarks import FOLDER as WATERMARKS
 from pipeline.store.catalog.backends import sqlite_path
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import CatalogError
-from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.catalog_damage import catalog_damage
+from pipeline.store.ownership.commit_mark import CommitMark, is_damaged_mark
+from pipeline.store.ownership.content_mark import content_mark
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_facts import UnreadableWarehouseError, WarehouseFacts, read_facts
+from pipeline.store.sealed_files import unseal
 from pipeline.store.spool.spool_facts import inspect_spool
 
 RESTORE: Final = (
@@ -25,6 +33,8 @@ RESTORE: Final = (
 REBUILD: Final = "count the results anew with `truelift rollup --full`"
 REPORT: Final = "report them as a defect of truelift, and remove the file once they are stored or not needed"
 REPORT_ERROR: Final = "report it as a defect of truelift, with the error in the log"
+PUT_BACK: Final = "put it back from a backup; `truelift backup` copies it"
+SERVE: Final = "nothing else is wrong: it tells of damage of others, and `truelift serve` writes it anew"
 REWRITE: Final = "write the snapshots anew with `truelift snapshot`"
 
 logger = logging.getLogger(__name__)
@@ -44,7 +54,8 @@ def inspect_store(settings: Settings) -> list[Finding]:
 
     A comparison that raises is a finding, is logged by its part, and hides no other.
     """
-    findings: list[Finding] = []
+    # First, since the catalog's mark is written anew where it is closed.
+    findings = _found("files", partial(_sealed_findings, settings))
     facts = _read_warehouse(settings, findings)
     catalog = _open_catalog(settings, findings)
     try:
@@ -85,6 +96,10 @@ def _open_catalog(settings: Settings, findings: list[Finding]) -> Catalog | None
     if path is not None and not path.exists():
         findings.append(Finding("catalog", f"{path} is missing", RESTORE))
         return None
+    damage = catalog_damage(path) if path is not None else None
+    if damage is not None:
+        findings.append(Finding("catalog", f"{path} is damaged: {damage}", RESTORE))
+        return None
     try:
         return Catalog.open(settings)
     except DamagedStoreError as error:
@@ -97,9 +112,6 @@ def _open_catalog(settings: Settings, findings: list[Finding]) -> Catalog | None
 def _catalog_findings(
     catalog: Catalog, settings: Settings, facts: WarehouseFacts | None
 ) -> Iterator[Finding]:
-    damage = catalog.database.damage()
-    if damage is not None:
-        yield Finding("catalog", f"the file is damaged: {damage}", RESTORE)
     record = catalog.warehouses.find()
     if facts is None:
         is_expected = record.is_confirmed if record else bool(catalog.projects.ids())
@@ -138,6 +150,26 @@ def _sequence_findings(settings: Settings, facts: WarehouseFacts) -> Iterator[Fi
         if covered > facts.newest_seq:
             problem = f"results of experiment {experiment_id} count events that are not in the warehouse"
             yield Finding("sequence numbers", problem, REBUILD)
+
+
+def _sealed_findings(settings: Settings) -> Iterator[Finding]:
+    """Read the small files whose content has a digest."""
+    databases = [settings.warehouse_path, sqlite_path(settings.effective_catalog_url)]
+    for path in filter(None, databases):
+        for mark in (CommitMark(path).path, content_mark(path)):
+            if is_damaged_mark(mark):
+                yield Finding("marks", f"{mark} is damaged", SERVE)
+    try:
+        if settings.secrets_key is not None or settings.secrets_key_path.exists():
+            open_cipher(settings)
+    except SecretsKeyError as error:
+        yield Finding("encryption key", str(error), PUT_BACK)
+    for folder in (ERASURES, WATERMARKS):
+        for path in sorted(settings.data_dir.glob(f"{folder}/*.json")):
+            try:
+                msgspec.json.decode(unseal(path.read_bytes()))
+            except (ValueError, msgspec.DecodeError):
+                yield Finding(folder, f"{path} is damaged", PUT_BACK)
 
 
 def _refused_findings(settings: Settings) -> Iterator[Finding]:

@@ -24,6 +24,8 @@ from pipeline.runs.import_work import LEFT_FILES_KEPT_FOR, remove_left_imports
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.ownership.catalog_damage import catalog_damage
+from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.webhooks.webhook_messages import (
     announce_changed_results,
@@ -132,6 +134,14 @@ def remove_events_beyond_retention(services: PipelineServices) -> bool:
     return run_due(services, RETENTION)
 
 
+def verify_catalog(services: PipelineServices) -> None:
+    """Verify the file of the catalog on SQLite; DamagedStoreError."""
+    path = services.catalog.database.path
+    damage = catalog_damage(path) if path is not None else None
+    if damage is not None:
+        raise DamagedStoreError(f"the catalog {path} is damaged: {damage}")
+
+
 def forget_expired_replies(services: PipelineServices) -> None:
     """Delete stored replies that have expired."""
     services.catalog.idempotency_keys.delete_expired(now=services.clock())
@@ -160,6 +170,8 @@ JOBS: Final = (
     Job("complete_with_a_winner", lambda _: _MINUTE // 4, complete_with_a_winner),
     Job("record_due_looks", lambda _: 5 * _MINUTE, record_due_looks),
     REMOVE_DELETED,
+    # The start verifies it, too.
+    Job("verify_catalog", lambda _: 24 * 60 * _MINUTE, verify_catalog),
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
     Job("start_queued_runs", lambda _: _MINUTE, start_queued_runs),
     Job("deliver_messages", lambda _: 5, deliver_messages),

@@ -16,6 +16,7 @@ from engine.measures.measure_table import CONFIG_MEASURES
 from engine.typed_records import record_from_json
 from engine.vocabulary import QuantileOf, Status
 from pipeline.snapshots.files import placed
+from pipeline.store.sealed_files import require_seal, seal_object
 
 MANIFEST: Final = "manifest.json"
 # Raise it when the files change their meaning: those of another version are written again.
@@ -172,10 +173,12 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of the snapshot in `folder`; raises UnreadableSnapshotError."""
     path = folder / MANIFEST
     try:
-        manifest = record_from_json(path.read_bytes(), Manifest)
+        content = path.read_bytes()
+        manifest = record_from_json(content, Manifest)
+        require_seal(content)
     except FileNotFoundError:
         raise UnreadableSnapshotError(f"there is no snapshot in {folder}") from None
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise UnreadableSnapshotError(f"{path} is no manifest of a snapshot: {error}") from error
     if manifest.schema_version != SCHEMA_VERSION:
         raise UnreadableSnapshotError(
@@ -187,6 +190,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest of the snapshot in `folder` atomically."""
-    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    text = msgspec.json.format(seal_object(msgspec.json.encode(manifest)), indent=2)
     with placed(folder / MANIFEST) as draft:
         draft.write_bytes(text + b"\n")

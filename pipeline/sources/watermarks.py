@@ -5,6 +5,7 @@ watermark decides where a source with `lookback_days` begins to read, and that e
 wait for the sources of their events.
 """
 
+import logging
 import os
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,8 +17,10 @@ import msgspec
 
 from engine.typed_records import record_from_json
 from pipeline.store.private_files import make_private_folder
+from pipeline.store.sealed_files import seal, unseal
 
-_FOLDER: Final = "import-watermarks"
+logger = logging.getLogger(__name__)
+FOLDER: Final = "import-watermarks"
 
 
 class Watermark(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +46,16 @@ def read_watermarks(data_dir: Path, project_id: str) -> Mapping[str, Watermark]:
     try:
         state = path.stat()
         return _read(path, (state.st_ino, state.st_mtime_ns, state.st_size))
-    except (OSError, msgspec.DecodeError):
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError, ValueError) as error:
+        logger.warning("%s is damaged (%s): sources are read from their beginning", path, error)
         return {}
 
 
 def all_watermarks(data_dir: Path, source: str) -> dict[str, Watermark]:
     """Read the watermarks of a source by project."""
-    projects = sorted(path.stem for path in (data_dir / _FOLDER).glob("*.json"))
+    projects = sorted(path.stem for path in (data_dir / FOLDER).glob("*.json"))
     marks = {project: read_watermarks(data_dir, project).get(source) for project in projects}
     return {project: mark for project, mark in marks.items() if mark is not None}
 
@@ -80,7 +86,7 @@ def write_watermark(data_dir: Path, project_id: str, source: str, watermark: Wat
     }
     new = path.with_suffix(".new")
     with new.open("wb") as file:
-        file.write(msgspec.json.encode({**marks, source: watermark}))
+        file.write(seal(msgspec.json.encode({**marks, source: watermark})))
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
@@ -94,8 +100,8 @@ def remove_watermarks(data_dir: Path, project_id: str) -> None:
 @lru_cache(maxsize=256)
 def _read(path: Path, _state: tuple[int, ...]) -> Mapping[str, Watermark]:
     """Read a file once in each of its states."""
-    return record_from_json(path.read_bytes(), dict[str, Watermark])
+    return record_from_json(unseal(path.read_bytes()), dict[str, Watermark])
 
 
 def _path(data_dir: Path, project_id: str) -> Path:
-    return data_dir / _FOLDER / f"{project_id}.json"
+    return data_dir / FOLDER / f"{project_id}.json"

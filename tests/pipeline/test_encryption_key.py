@@ -61,3 +61,22 @@ def test_key_that_is_none_is_told_so(tmp_path: Path, key: str) -> None:
         open_cipher(settings)
     with pytest.raises(SecretsKeyError, match="TRUELIFT_SECRETS_KEY holds no key"):
         open_cipher(Settings.model_validate({"data_dir": tmp_path, "secrets_key": key}))
+
+
+def test_a_key_of_an_earlier_version_and_the_content_of_a_file_are_keys(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    sealed = open_cipher(settings).encrypt(b"secret")
+    content = settings.secrets_key_path.read_text()
+    given = Settings.model_validate({"data_dir": tmp_path, "secrets_key": content.rstrip()})
+    settings.secrets_key_path.write_text(content.splitlines()[0] + "\n")
+    for one in (settings, given):
+        assert open_cipher(one).decrypt(sealed) == b"secret"
+
+
+def test_a_changed_key_is_told_to_be_damaged(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    open_cipher(settings)
+    content = settings.secrets_key_path.read_text()
+    settings.secrets_key_path.write_text(("B" if content[0] == "A" else "A") + content[1:])
+    with pytest.raises(SecretsKeyError, match=r"secrets\.key is damaged: put it back from a backup"):
+        open_cipher(settings)

@@ -30,6 +30,7 @@ from pipeline.store.catalog.webhooks.announced_results import AnnouncedResults
 from pipeline.store.catalog.webhooks.delivery_repository import Deliveries
 from pipeline.store.catalog.webhooks.webhook_repository import Webhooks
 from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.content_mark import note_content
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_record import Warehouses
 from pipeline.store.private_files import FolderError, make_private_file, make_private_folder, restrict
@@ -117,6 +118,8 @@ class Catalog:
     def close(self) -> None:
         """Close every connection; the catalog cannot be used afterwards."""
         self.database.close()
+        if self.database.path is not None:
+            note_content(self.database.path)
 
 
 def _require_file(path: Path, warehouse: Path) -> None:

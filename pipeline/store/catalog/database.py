@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from pipeline.store.catalog.backends import (
     CONNECTIONS,
@@ -44,7 +44,7 @@ class Database:
         # Differs after every write of this process, so that caches see a change.
         self.version = 0
         self._joined: ContextVar[_JoinedWrites | None] = ContextVar("joined", default=None)
-        path = sqlite_path(url)
+        self.path = path = sqlite_path(url)
         self._mark = CommitMark(path) if path else None
         self._file = OpenFile(path) if path and path.exists() else None
 
@@ -71,8 +71,11 @@ class Database:
         """Return the first problem that SQLite finds in its file; None for a sound one and for PostgreSQL."""
         if self._mark is None:
             return None
-        with self.read() as connection:
-            found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+        try:
+            with self.read() as connection:
+                found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
+        except DatabaseError as error:
+            found = str(error.orig)
         return None if found == "ok" else " ".join(found.split())
 
     def require_in_place(self) -> None:

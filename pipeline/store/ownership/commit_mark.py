@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.store.private_files import OWNERS_FILE
+from pipeline.store.sealed_files import BrokenSealError, seal, unseal
 
 _SUFFIX: Final = ".mark"
 _DIGITS: Final = 20
@@ -23,9 +24,9 @@ class CommitMark:
         self.path = database.with_name(database.name + _SUFFIX)
 
     def read(self) -> int:
-        """Return the number; 0 where there is none."""
+        """Return the number; 0 where there is none, or a damaged one."""
         try:
-            return int(self.path.read_bytes())
+            return int(unseal(self.path.read_bytes()))
         except (OSError, ValueError):
             return 0
 
@@ -35,6 +36,19 @@ class CommitMark:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT, OWNERS_FILE)
             try:
                 # One write of a fixed length, so that a reader finds the old number or the new one.
-                os.write(descriptor, b"%0*d\n" % (_DIGITS, number))
+                os.write(descriptor, seal(b"%0*d" % (_DIGITS, number)))
             finally:
                 os.close(descriptor)
+
+
+def is_damaged_mark(path: Path) -> bool:
+    """Return whether a mark is not as it was written; False for what a power cut leaves of one."""
+    try:
+        content = path.read_bytes().strip(b"\0")
+        found = unseal(content)
+    except OSError:
+        return False
+    except BrokenSealError:
+        return True
+    # A mark of an earlier version is a number alone.
+    return bool(content) and found == content and not content.strip().isdigit()

@@ -10,13 +10,17 @@ import duckdb
 
 from pipeline.clock import utc_now
 from pipeline.settings import Settings
+from pipeline.store.catalog.backends import sqlite_path
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.ids import new_id
+from pipeline.store.ownership.catalog_damage import catalog_damage, salvage_catalog
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.owner import Owner
+from pipeline.store.ownership.warehouse_facts import UnreadableWarehouseError, read_facts
 from pipeline.store.ownership.warehouse_id import read_id, write_id
 from pipeline.store.ownership.warehouse_record import WarehouseRecord
+from pipeline.store.ownership.warehouse_salvage import salvage_warehouse
 from pipeline.store.spool.loaded_events import read_loaded_seq
 from pipeline.store.spool.salvage import salvage_spool
 from pipeline.store.spool.spool_facts import SpoolFacts, inspect_spool
@@ -38,21 +42,55 @@ def opened_store(
         CatalogError: the catalog cannot be opened.
         DamagedStoreError: a part is missing, damaged, or of another store; nothing was changed.
     """
+    _require_sound_catalog(settings, accept_loss=accept_loss)
     catalog = Catalog.open(settings, accept_loss=accept_loss)
     try:
-        warehouse = _warehouse_of(catalog, settings, accept_loss=accept_loss)
-        try:
-            _match(catalog, warehouse, settings, owner, accept_loss=accept_loss)
-        except BaseException:
-            # A checkpoint would remove the log, which may be all that is left of some events.
-            warehouse.close(with_checkpoint=False)
-            raise
-        try:
-            yield catalog, warehouse
-        finally:
-            warehouse.close()
+        if accept_loss:
+            _save_what_can_be_read(settings.warehouse_path)
+        with _told_damage(settings.warehouse_path):
+            warehouse = _warehouse_of(catalog, settings, accept_loss=accept_loss)
+            is_matched = False
+            try:
+                _match(catalog, warehouse, settings, owner, accept_loss=accept_loss)
+                is_matched = True
+                yield catalog, warehouse
+            finally:
+                # A checkpoint would remove the log, which may be all that is left of some events.
+                warehouse.close(with_checkpoint=is_matched)
     finally:
         catalog.close()
+
+
+def _require_sound_catalog(settings: Settings, *, accept_loss: bool) -> None:
+    """Require a sound SQLite file; where the loss is accepted, make one of the rows that can be read."""
+    path = sqlite_path(settings.effective_catalog_url)
+    problem = catalog_damage(path) if path is not None else None
+    if path is not None and problem is not None:
+        _accept_or_raise(f"the catalog {path} is damaged: {problem}", accept_loss)
+        salvage_catalog(path, _aside(path))
+
+
+@contextmanager
+def _told_damage(path: Path) -> Iterator[None]:
+    """Turn errors of blocks whose checksum is wrong into DamagedStoreError."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if "Corrupt database file" not in str(error):
+            raise
+        raise DamagedStoreError(f"the warehouse {path} is damaged ({_why(error)})") from error
+
+
+def _save_what_can_be_read(path: Path) -> None:
+    """Put a file with the rows that can be read in the place of a damaged one."""
+    try:
+        if path.exists():
+            read_facts(path)
+    except UnreadableWarehouseError as error:
+        # Without a damaged log the file is whole.
+        if "WAL" not in str(error) and salvage_warehouse(path, _aside(path)):
+            message = "the warehouse %s was damaged (%s), and has the rows that could be read"
+            logger.error(message, path, error)  # noqa: TRY400 - said in one line
 
 
 def _warehouse_of(catalog: Catalog, settings: Settings, *, accept_loss: bool) -> Warehouse:
@@ -69,8 +107,7 @@ def _warehouse_of(catalog: Catalog, settings: Settings, *, accept_loss: bool) ->
         return Warehouse.open(settings)
     except duckdb.Error as error:
         part = log if "WAL" in str(error) else path
-        why = " ".join(str(error).split("\n", maxsplit=1)[0].split())
-        _accept_or_raise(f"the warehouse {part} is damaged ({why})", accept_loss)
+        _accept_or_raise(f"the warehouse {part} is damaged ({_why(error)})", accept_loss)
         _move_aside(log)
         if part == path:
             _move_aside(path)
@@ -151,6 +188,10 @@ def _require_log(warehouse: Warehouse, spool: SpoolFacts, *, accept_loss: bool) 
         events.retire_seq(cursor, acknowledged)
     # New commits would be written behind the damaged part of the log, where no opening finds them.
     warehouse.checkpoint()
+
+
+def _why(error: duckdb.Error) -> str:
+    return " ".join(str(error).split("\n", maxsplit=1)[0].split())
 
 
 def _accept_or_raise(problem: str, accept_loss: bool) -> None:  # noqa: FBT001 - the one thing it is about

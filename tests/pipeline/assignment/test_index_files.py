@@ -1,4 +1,5 @@
 import os
+import random
 import stat
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from pipeline.assignment.index_files import IndexFiles, IndexHeader, Tables
 from pipeline.assignment.sorted_pairs import Pairs
 from pipeline.store.warehouse.visitor_history import AssignmentRule, EventMark
+from tests.examples import trials
 
 HEADER = IndexHeader(
     warehouse="wh_1",
@@ -150,3 +152,19 @@ def test_removed_files_are_gone(files: IndexFiles) -> None:
     files.remove("prj_1")
     files.remove("prj_1")
     assert list(files.folder.iterdir()) == []
+
+
+@pytest.mark.many(seconds=10)
+def test_a_changed_bit_is_found_or_changes_nothing(files: IndexFiles) -> None:
+    files.write_base(HEADER, TABLES)
+    (path,) = files.folder.glob("*.base.npz")
+    content, rng, found = path.read_bytes(), random.Random(9), 0  # noqa: S311 - places
+    whole = read(files)
+    for _ in range(trials(100, 2000)):
+        changed, bit = bytearray(content), rng.randrange(8 * len(content))
+        changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        # Such as the time of a file in the archive.
+        found += read(files) == []
+        assert read(files) in ([], whole)
+    assert found

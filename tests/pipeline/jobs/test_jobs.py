@@ -3,6 +3,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,12 @@ from pipeline.jobs.jobs import (
     refresh_results,
     remove_left_import_files,
     start_queued_runs,
+    verify_catalog,
 )
 from pipeline.services import PipelineServices
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.runs.run_record import Run
+from pipeline.store.ownership.damage import DamagedStoreError
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 from tests.waiting import wait_until
@@ -108,3 +111,20 @@ def test_runs_that_are_still_queued_are_carried_out(store: WorkingStore) -> None
     run = store.catalog.runs.add(Run(project_id=project.id, kind="rollup", trigger="api", created_at=STARTED))
     start_queued_runs(store)
     wait_until(lambda: store.catalog.runs.get(project.id, run.id).status == "done")
+
+
+@pytest.mark.only_on("sqlite")
+def test_a_catalog_that_is_damaged_while_it_is_open_is_found(tmp_path: Path) -> None:
+    with a_working_store(tmp_path) as opened:
+        opened.add_project()
+        verify_catalog(opened)
+        opened.catalog.database.empty_log()
+        path = tmp_path / "catalog.sqlite3"
+        content = bytearray(path.read_bytes())
+        with opened.catalog.database.read() as connection:
+            query = "SELECT rootpage FROM sqlite_master WHERE name = 'audit'"
+            page = connection.exec_driver_sql(query).scalar_one()
+        content[(page - 1) * 4096] ^= 0xFF
+        path.write_bytes(content)
+        with pytest.raises(DamagedStoreError, match=r"catalog\.sqlite3 is damaged"):
+            verify_catalog(opened)

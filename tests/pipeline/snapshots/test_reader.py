@@ -14,7 +14,7 @@ from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Converted, Revenue
 from engine.vocabulary import AnalysisMethod
 from pipeline.results.filters import SegmentFilters
-from pipeline.snapshots.manifest import UnreadableSnapshotError
+from pipeline.snapshots.manifest import UnreadableSnapshotError, read_manifest, write_manifest
 from pipeline.snapshots.reader import Snapshot, open_snapshot
 from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.snapshots_at_hand import without_digests
@@ -304,7 +304,6 @@ def test_a_snapshot_from_before_there_were_digests_is_read(store: WorkingStore) 
 def test_a_snapshot_of_another_version_is_not_misread(store: WorkingStore) -> None:
     project, _ = counted(store)
     snapshot = opened(store, project)
-    path = snapshot.folder / "manifest.json"
-    path.write_text(path.read_text().replace('"schema_version": 1', '"schema_version": 2'))
+    write_manifest(snapshot.folder, replace(read_manifest(snapshot.folder), schema_version=2))
     with pytest.raises(UnreadableSnapshotError, match="schema version 2"):
         open_snapshot(snapshot.folder)

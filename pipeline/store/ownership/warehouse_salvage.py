@@ -1,0 +1,55 @@
+"""Salvage of a damaged warehouse: what can be read of each table in a new file, and the old one beside it."""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+# Rows that DuckDB stores together: those of a damaged block are lost, and those beside it are not.
+_ROW_GROUP: Final = 122_880
+
+logger = logging.getLogger(__name__)
+
+
+def salvage_warehouse(path: Path, aside: Path) -> bool:
+    """Move a file to `aside`, and put one with all rows that can be read in its place.
+
+    False, with nothing changed, where the file cannot be opened at all. Where the process ends in between,
+    the next start finds the damage, or the missing file, again.
+    """
+    draft = path.with_name(f"{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    try:
+        with duckdb.connect(str(draft)) as connection:
+            connection.execute(f"ATTACH '{path}' AS damaged (READ_ONLY)")
+            tables = connection.execute(
+                "SELECT table_name, sql, estimated_size FROM duckdb_tables() WHERE database_name = 'damaged'"
+            ).fetchall()
+            for table, sql, size in tables:
+                connection.execute(sql)
+                _copy(connection, table, size)
+            connection.execute("DETACH damaged")
+    except duckdb.Error:
+        logger.exception("nothing can be saved from %s", path)
+        draft.unlink(missing_ok=True)
+        return False
+    log = path.with_name(f"{path.name}.wal")
+    if log.exists():
+        log.rename(aside.with_name(f"{aside.name}.wal"))
+    path.rename(aside)
+    draft.rename(path)
+    return True
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, table: str, size: int) -> None:
+    for first in range(0, size + 1, _ROW_GROUP):
+        try:
+            connection.execute(
+                f'INSERT INTO "{table}" SELECT * FROM damaged."{table}" WHERE rowid >= ? AND rowid < ?',
+                [first, first + _ROW_GROUP],
+            )
+        except duckdb.Error as error:
+            logger.error(  # noqa: TRY400 - said in one line
+                "rows %d to %d of the table %s are lost: %s", first, first + _ROW_GROUP, table, error
+            )
