@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
+from functools import cache
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
@@ -78,7 +79,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
             async with mcp.serving():
                 yield
 
-    answered_before = _with_prefix(sdk.router)
+    answered_before = _sdk_routes()
     sdk_paths = frozenset(str(route.path) for route in iter_route_contexts(answered_before))
     counts = RequestCounts(PREFIX, sdk_paths)
     app = FastAPI(
@@ -102,8 +103,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
     app.state.request_counts = counts
-    for router in RESOURCES:
-        app.include_router(router, prefix=PREFIX)
+    app.router.routes.extend(_resource_routes())
     app.include_router(health.router)
     app.include_router(sdk_scripts.router)
     mcp = McpEndpoint(app)
@@ -120,10 +120,24 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     return app
 
 
-def _with_prefix(router: APIRouter) -> list[BaseRoute]:
-    """Return the routes of a router under PREFIX, outside of any application."""
+@cache
+def _sdk_routes() -> list[BaseRoute]:
+    return _with_prefix(sdk.router)
+
+
+@cache
+def _resource_routes() -> list[BaseRoute]:
+    return _with_prefix(*RESOURCES)
+
+
+def _with_prefix(*routers: APIRouter) -> list[BaseRoute]:
+    """Return the routes of routers under PREFIX, outside of any application.
+
+    FastAPI builds the model of each parameter at the first request: once a process, not once an application.
+    """
     prefixed = APIRouter(generate_unique_id_function=_operation_id)
-    prefixed.include_router(router, prefix=PREFIX)
+    for router in routers:
+        prefixed.include_router(router, prefix=PREFIX)
     return prefixed.routes
 
 

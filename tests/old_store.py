@@ -15,9 +15,9 @@ from unittest import mock
 import httpx2
 from fastapi.testclient import TestClient
 
+from api import deps
 from api.app import create_app
 from api.cli.app import main
-from api.deps import request_time
 from pipeline.settings import Settings
 from tests.stored_answers import FOLDER
 
@@ -47,14 +47,8 @@ def served(data_dir: Path) -> Iterator[TestClient]:
     """The service on the store, in this process, with every request made at `NOW`."""
     # Results wait for a recount however long it takes on a busy machine.
     settings = Settings(data_dir=data_dir, catalog_url=None, fresh_read_seconds=60, snapshot_seconds=0)
-    app = create_app(settings)
-    app.dependency_overrides[request_time] = _now
-    with TestClient(app) as client:
+    with mock.patch.object(deps, "utc_now", return_value=NOW), TestClient(create_app(settings)) as client:
         yield client
-
-
-async def _now() -> datetime:
-    return NOW
 
 
 def ask(client: TestClient, method: str, path: str, **arguments: Any) -> httpx2.Response:

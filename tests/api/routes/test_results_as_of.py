@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from api import deps
 from api.app import create_app
-from api.deps import request_time
 from pipeline.jobs.jobs import rebuild_after_midnight
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings
@@ -38,13 +38,8 @@ def calendar() -> Calendar:
 def customer(tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch) -> Iterator[Customer]:
     opened = partial(open_pipeline, clock=lambda: calendar.now)
     monkeypatch.setattr("api.services.open_pipeline", opened)
-    app = create_app(Settings(data_dir=tmp_path, fresh_read_seconds=60))
-
-    async def now() -> datetime:
-        return calendar.now
-
-    app.dependency_overrides[request_time] = now
-    with TestClient(app) as client:
+    monkeypatch.setattr(deps, "utc_now", lambda: calendar.now)
+    with TestClient(create_app(Settings(data_dir=tmp_path, fresh_read_seconds=60))) as client:
         yield a_customer_of(client)
 
 
