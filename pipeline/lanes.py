@@ -8,7 +8,7 @@ from typing import Final
 
 # Items of one customer that are worked on at once.
 WIDTH: Final = 4
-# Of all customers. A thread lives as long as its item, so that there are seldom more than a few.
+# Of all customers; there are as many as were ever at work at once.
 _MOST_THREADS: Final = 1000
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from time import monotonic
 from typing import Final
 
 from cryptography.fernet import InvalidToken
@@ -35,6 +36,8 @@ WATCHED_AFTER_END: Final = timedelta(days=7)
 _MOST_DUE: Final = 200
 # The next pass begins within five seconds, and finds what came meanwhile.
 _WAIT_SECONDS: Final = 2.0
+# The next message is begun by a later pass then, which reads the webhook again.
+_LANE_SECONDS: Final = 5.0
 _GONE: Final = 410
 # What a message says of a decision.
 _ANNOUNCED: Final = (
@@ -97,9 +100,11 @@ class _Courier:
         self._is_closing = services.lanes.is_closing
 
     def deliver_all(self, webhook: Webhook, deliveries: Sequence[Delivery]) -> None:
-        """Send messages to one webhook until one fails."""
+        """Send messages to one webhook until one fails, for a few seconds."""
+        ends_at = monotonic() + _LANE_SECONDS
         for delivery in deliveries:
-            if self._is_closing.is_set() or not self._deliver(webhook, delivery):
+            is_delivered = self._deliver(webhook, delivery)
+            if not is_delivered or self._is_closing.is_set() or monotonic() >= ends_at:
                 return
 
     def _deliver(self, webhook: Webhook, delivery: Delivery) -> bool:

@@ -118,6 +118,20 @@ def test_no_further_message_is_begun_once_the_service_stops(
     wait_until(lambda: types(endpoint) == ["experiment.started", "experiment.paused"])
 
 
+def test_a_slow_webhook_is_read_again_before_its_next_message(
+    service: RestartableService, project: Project, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook_messages, "_LANE_SECONDS", 0.0)
+    webhook, _ = told(service, project, endpoint.url)
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start, lifecycle.pause)
+    deliver(service)
+    assert types(endpoint) == ["experiment.started"]
+    service.store.catalog.webhooks.delete(project.id, webhook.id, actor="test")
+    deliver(service)
+    assert types(endpoint) == ["experiment.started"]
+
+
 def test_deliveries_are_forgotten_a_month_after_their_end(
     service: RestartableService, project: Project, endpoint: Endpoint
 ) -> None:
