@@ -3,6 +3,7 @@
 from typing import Final
 
 from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connections.cursors import table_exists
 
 _TABLE: Final = "warehouse_identity"
 
@@ -10,10 +11,7 @@ _TABLE: Final = "warehouse_identity"
 def read_id(warehouse: Warehouse) -> str | None:
     """Return the id; None in a warehouse that has none yet."""
     with warehouse.cursor() as cursor:
-        if not cursor.execute(
-            "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?",
-            [_TABLE],
-        ).fetchall():
+        if not table_exists(cursor, _TABLE):
             return None
         rows = cursor.execute(f"SELECT id FROM {_TABLE}").fetchall()
     return str(rows[0][0]) if rows else None

@@ -3,6 +3,7 @@
 from typing import Final
 
 from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.connections.cursors import table_exists
 
 _TABLE: Final = "loaded_events"
 
@@ -16,9 +17,7 @@ def create_table(cursor: Cursor, seq: int) -> None:
 
 def read_loaded_seq(cursor: Cursor) -> int | None:
     """Read the number; None in a store of an earlier version."""
-    if not cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?", [_TABLE]
-    ).fetchall():
+    if not table_exists(cursor, _TABLE):
         return None
     rows = cursor.execute(f"SELECT max(seq) FROM {_TABLE}").fetchall()
     return None if rows[0][0] is None else int(rows[0][0])

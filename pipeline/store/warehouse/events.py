@@ -11,6 +11,7 @@ import polars as pl
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connections.cursors import table_exists
 
 _PREFIX: Final = "events_"
 # Ids come from the catalog; no other text reaches a table name.
@@ -90,7 +91,7 @@ def add_missing_columns(warehouse: Warehouse) -> None:
     """Add the columns that tables of an earlier version lack, null in every row; all tables or none."""
     with warehouse.transaction() as cursor:
         for table in _tables(cursor):
-            stored = _columns(cursor, table)
+            stored = {*cursor.table(f'"{table}"').columns}
             for name, kind in EVENT_SCHEMA.items():
                 if name not in stored:
                     cursor.execute(f'ALTER TABLE "{table}" ADD COLUMN {name} {_SQL_TYPES[kind]}')
@@ -140,11 +141,7 @@ def retire_seq(cursor: duckdb.DuckDBPyConnection, seq: int) -> None:
 
 def has_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> bool:
     """Tell whether the project has a table of events."""
-    tables = cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?",
-        [table_name(project_id)],
-    ).fetchall()
-    return bool(tables)
+    return table_exists(cursor, table_name(project_id))
 
 
 def stored_projects(warehouse: Warehouse) -> list[str]:
@@ -167,10 +164,7 @@ def last_seq(warehouse: Warehouse) -> int:
     """Find the newest sequence number, dropped projects included; 0 in an empty store."""
     newest = max(last_seqs(warehouse).values(), default=0)
     with warehouse.cursor() as cursor:
-        if not cursor.execute(
-            "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
-            "AND table_name = 'retired_event_seqs'"
-        ).fetchall():
+        if not table_exists(cursor, "retired_event_seqs"):
             return newest
         retired = cursor.execute("SELECT coalesce(max(seq), 0) FROM retired_event_seqs").fetchall()[0][0]
     return max(newest, int(retired))
@@ -204,13 +198,6 @@ def count_custom_texts(cursor: duckdb.DuckDBPyConnection, project_id: str) -> di
         "GROUP BY custom ORDER BY min(seq)"
     ).fetchall()
     return dict(rows)
-
-
-def _columns(cursor: duckdb.DuckDBPyConnection, table: str) -> set[str]:
-    query = (
-        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND table_name = ?"
-    )
-    return {name for (name,) in cursor.execute(query, [table]).fetchall()}
 
 
 def _tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:

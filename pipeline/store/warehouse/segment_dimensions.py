@@ -5,6 +5,7 @@ from typing import Final
 
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.connections.cursors import table_exists
 
 # The column of custom dimensions: the code of a JSON object.
 CUSTOM: Final = "custom"
@@ -55,10 +56,7 @@ def read_custom_keys(cursor: Cursor, project_id: str) -> frozenset[str] | None:
 def read_dropped(cursor: Cursor, project_id: str) -> tuple[int, str | None] | None:
     """Read how many attributes were dropped for their keys, and the last such key; None as above."""
     query = "SELECT dropped, example FROM dropped_custom_keys WHERE project_id = ?"
-    if not cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
-        "AND table_name = 'dropped_custom_keys'"
-    ).fetchall():
+    if not table_exists(cursor, "dropped_custom_keys"):
         return None
     rows = cursor.execute(query, [project_id]).fetchall()
     return rows[0] if rows else None

@@ -10,6 +10,7 @@ from engine.measures.sums import SUMS, Column
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
+from pipeline.store.warehouse.connections.cursors import table_exists
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, equals, json_pointer
 
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
@@ -218,8 +219,7 @@ def mixed_units(cursor: Cursor, experiment_id: str) -> str:
     It is made once a cursor, whose one transaction reads the same rows throughout.
     """
     table = result_table("mixed_units", experiment_id)
-    found = "SELECT 1 FROM duckdb_tables() WHERE temporary AND table_name = ?"
-    if not cursor.execute(found, [table.strip('"')]).fetchall():
+    if not table_exists(cursor, table.strip('"')):
         cursor.execute(
             f"""
             CREATE TEMP TABLE {table} AS
@@ -242,8 +242,7 @@ def value_condition(cursor: Cursor, experiment_id: str, segment: Mapping[str, st
 
 def read_columns(cursor: Cursor, experiment_id: str) -> list[str]:
     """Return the columns of the experiment's visitors, in order."""
-    rows = cursor.execute(f"DESCRIBE {result_table('visitors', experiment_id)}").fetchall()
-    return [name for name, *_ in rows]
+    return list(cursor.table(result_table("visitors", experiment_id)).columns)
 
 
 def count_goals(cursor: Cursor, experiment_id: str) -> int:

@@ -1,4 +1,4 @@
-"""Open cursors: their time limits, and interruption of their statements."""
+"""Open cursors: their time limits, interruption of their statements, and the tables that they see."""
 
 import threading
 import time
@@ -31,6 +31,19 @@ def require_time() -> None:
     deadline = _deadline.get()
     if deadline is not None and time.monotonic() >= deadline:
         raise TimeLimitError
+
+
+def table_exists(cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Tell whether there is a table of this name, a temporary one too, as the cursor's transaction sees it.
+
+    The system table `duckdb_tables()` describes every table for each question: 16 ms where there are 1,500.
+    """
+    try:
+        # Unlike a query, this does not end the transaction where there is none.
+        cursor.table(f'"{name}"')
+    except duckdb.CatalogException:
+        return False
+    return True
 
 
 class Cursors:

@@ -6,8 +6,9 @@ from typing import Final
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
+from pipeline.store.warehouse.connections.cursors import table_exists
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
-from pipeline.store.warehouse.events import retire_seq, table_name
+from pipeline.store.warehouse.events import has_table, retire_seq, table_name
 from pipeline.store.warehouse.incremental.identity_links import links_table
 from pipeline.store.warehouse.visitors import result_table
 
@@ -102,10 +103,13 @@ def list_keys(cursor: Cursor, project_id: str, experiment_ids: Iterable[str]) ->
 
     Each is once, with whether it is a user's.
     """
-    stored = {name for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-    tables = [one for one in (result_table("visitors", id_) for id_ in experiment_ids) if one[1:-1] in stored]
+    tables = [
+        one
+        for one in (result_table("visitors", id_) for id_ in experiment_ids)
+        if table_exists(cursor, one.strip('"'))
+    ]
     rows = [f"SELECT false AS is_user, visitor_key AS key FROM {one}" for one in tables]
-    if table_name(project_id) in stored:
+    if has_table(cursor, project_id):
         events = f'FROM "{table_name(project_id)}"'
         rows.append(f"SELECT visitor_id IS NULL AS is_user, visitor_key AS key {events}")
         rows.append(f"SELECT true AS is_user, user_key AS key {events} WHERE user_key IS NOT NULL")

@@ -9,6 +9,7 @@ import polars as pl
 
 from engine.typed_records import record_from_json
 from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.connections.cursors import table_exists
 from pipeline.store.warehouse.erasure.erased_events import read_ids
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
 from pipeline.store.warehouse.erasure.segment_texts import texts_of_nobody_else
@@ -96,7 +97,7 @@ def note_pending(cursor: Cursor, erased: ErasedPerson) -> None:
 
 def read_pending(cursor: Cursor, project_id: str | None = None) -> list[ErasedPerson]:
     """Read the persons of a project, or of all, whose erasure ended halfway."""
-    if not _exists(cursor):
+    if not table_exists(cursor, _PENDING):
         return []
     of_project, values = ("", []) if project_id is None else ("WHERE project_id = ?", [project_id])
     rows = cursor.execute(f"SELECT content FROM {_PENDING} {of_project}", values).fetchall()
@@ -105,23 +106,18 @@ def read_pending(cursor: Cursor, project_id: str | None = None) -> list[ErasedPe
 
 def forget_pending(cursor: Cursor, project_id: str) -> None:
     """Remove the notes of a project: nothing is left of the persons."""
-    if _exists(cursor):
+    if table_exists(cursor, _PENDING):
         cursor.execute(f"DELETE FROM {_PENDING} WHERE project_id = ?", [project_id])
 
 
 def are_earlier_blanked(cursor: Cursor) -> bool:
     """Tell whether texts that erasures of earlier versions left were blanked."""
-    return _exists(cursor, _BLANKED)
+    return table_exists(cursor, _BLANKED)
 
 
 def note_earlier_blanked(cursor: Cursor) -> None:
     """Note that these texts were blanked, once a store."""
     cursor.execute(f"CREATE TABLE IF NOT EXISTS {_BLANKED} (since BIGINT)")
-
-
-def _exists(cursor: Cursor, table: str = _PENDING) -> bool:
-    query = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?"
-    return bool(cursor.execute(query, [table]).fetchall())
 
 
 def _keys(keys: tuple[int, ...]) -> pl.Series:

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
+from pipeline.store.warehouse.connections.cursors import table_exists
 from pipeline.store.warehouse.events import IS_TRUSTED, table_name
 
 _COLUMNS: Final = (
@@ -71,7 +72,7 @@ def keep_without_events(cursor: Cursor, project_id: str, until: int) -> None:
 
 def has_gone_events(cursor: Cursor, project_id: str) -> bool:
     """Tell whether links of a project are kept whose events were removed for their age."""
-    if not _exists(cursor, _GONE):
+    if not table_exists(cursor, _GONE):
         return False
     return bool(cursor.execute(f"SELECT 1 FROM {_GONE} WHERE project_id = ?", [project_id]).fetchall())
 
@@ -88,7 +89,7 @@ def forget(cursor: Cursor, project_id: str) -> None:
     """Remove the links of a project."""
     # Not created here, where a run may create them at the same time.
     for table in ("covered_links", _GONE):
-        if _exists(cursor, table):
+        if table_exists(cursor, table):
             cursor.execute(f"DELETE FROM {table} WHERE project_id = ?", [project_id])
     cursor.execute(f"DROP TABLE IF EXISTS {links_table(project_id)}")
 
@@ -142,11 +143,6 @@ def _cover(cursor: Cursor, project_id: str, until: int) -> None:
     _create_table(cursor)
     cursor.execute("DELETE FROM covered_links WHERE project_id = ?", [project_id])
     cursor.execute("INSERT INTO covered_links VALUES (?, ?)", [project_id, until])
-
-
-def _exists(cursor: Cursor, table: str) -> bool:
-    query = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?"
-    return bool(cursor.execute(query, [table]).fetchall())
 
 
 def _create_table(cursor: Cursor) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.settings import Settings
 from pipeline.store.warehouse.connection import Warehouse, fetch_frame
-from pipeline.store.warehouse.connections.cursors import time_limit
+from pipeline.store.warehouse.connections.cursors import table_exists, time_limit
 from pipeline.store.warehouse.connections.errors import TimeLimitError
 
 # Hours of work, if nothing stopped it.
@@ -56,3 +56,19 @@ def test_work_without_a_limit_goes_on_beside_a_stopped_one(warehouse: Warehouse)
         cursor.execute(ENDLESS)
     counting.join()
     assert counted == [(200_000_000,)]
+
+
+def test_tables_are_those_of_the_transaction_which_goes_on_where_there_is_none(warehouse: Warehouse) -> None:
+    with warehouse.transaction() as cursor:
+        assert not table_exists(cursor, "events_prj-1")
+        cursor.execute('CREATE TABLE "events_prj-1" (seq BIGINT)')
+        cursor.execute("CREATE TEMP TABLE mixed AS SELECT 1")
+        assert table_exists(cursor, "events_prj-1")
+        assert table_exists(cursor, "mixed")
+        with warehouse.cursor() as other:
+            assert not table_exists(other, "events_prj-1")
+    with warehouse.cursor() as cursor:
+        assert table_exists(cursor, "events_prj-1")
+        assert not table_exists(cursor, "mixed")
+        cursor.execute('DROP TABLE "events_prj-1"')
+        assert not table_exists(cursor, "events_prj-1")
