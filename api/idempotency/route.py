@@ -129,9 +129,10 @@ def _idempotent(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]
 
 def _serialized(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
     """Serialize an endpoint's result in its own thread; the framework would do so on the event loop."""
-    if inspect.iscoroutinefunction(endpoint):
-        return endpoint
     answer_type = get_type_hints(endpoint, include_extras=True)["return"]
+    is_answer = isinstance(answer_type, type) and issubclass(answer_type, Response)
+    if is_answer or inspect.iscoroutinefunction(endpoint):
+        return endpoint
     adapter = None if answer_type is type(None) else TypeAdapter(answer_type)
 
     @wraps(endpoint)
