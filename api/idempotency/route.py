@@ -140,8 +140,13 @@ def _serialized(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]
         return as_response(endpoint(**arguments), adapter, status, injected)
 
     # Its headers are set by the endpoint, and by what it depends on.
-    _add_parameter(respond, endpoint, "injected", Response)
+    _add_parameter(respond, endpoint, "injected", Annotated[Response, Depends(_injected)])
     return respond
+
+
+async def _injected(response: Response) -> Response:
+    # A dependency, since an endpoint has one parameter of this type at most.
+    return response
 
 
 def _add_parameter(
