@@ -29,6 +29,7 @@ BENCHMARKS = {
         "start": "starts of the command line and of the service",
         "ingest": "acknowledged events over HTTP",
         "hostile_bodies": "other requests while a stranger sends hostile bodies",
+        "largest_inputs": "pauses of the event loop at the largest inputs of every route",
         "init": "/sdk/init of new visitors, and the first one after a start",
         "rest_api": "requests of 64 clients, against no authentication and no store",
         "results_reads": "reads of results by 16 clients, against a read of a project",

@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -23,7 +24,7 @@ JSON: Final = {"Content-Type": "application/json"}
 FORM: Final = {"Content-Type": ENCODED}
 # Each of a length that leaves room for the others in a head of 64 KiB.
 LONG_HEADERS: Final = {
-    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) " * 250,
+    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64)" * 250,
     "Accept-Language": "de-AT;q=0.5," * 700,
     "Accept-Encoding": "gzip;q=0.1," * 700,
     "If-None-Match": 'W/"x",' * 1300,
@@ -39,29 +40,41 @@ WIDE_FORM: Final = {f"variants[{number}].changes[499].value": "" for number in r
 class LargestRequest:
     """A request of a route, and who sends it: a key, a public key or a browser that is signed in."""
 
-    name: str
     method: str
     path: str
     sender: str
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
+    route: str = ""
+
+    @property
+    def name(self) -> str:
+        """The route, the sender and the number of bytes."""
+        return f"{self.method} {self.route} {self.sender} {len(self.content)}"
 
 
 def largest_requests(app: FastAPI, ids: Mapping[str, str]) -> Iterator[LargestRequest]:
     """Make the requests of every route; `ids` are those of a path by their names, and tokens."""
     document = app.openapi()
-    for route in iter_route_contexts(app.state.operations):
-        for method in sorted(set(route.methods or ()) - {"HEAD"}):
-            path = _filled(str(route.path), method, ids)
-            if str(route.path) in document["paths"]:
-                described = document["paths"][route.path][method.lower()]
-                yield from _of_operation(method, path, described, document["components"]["schemas"])
-            elif path.startswith("/mcp/"):
-                yield from _messages(path, ids)
-            elif path.startswith("/ofrep/"):
-                yield _request(method, path, "page", JSON, _visit("context"))
-            else:
-                yield from _of_browser(method, path)
+    for context in iter_route_contexts(app.state.operations):
+        route = str(context.path)
+        for method in sorted(set(context.methods or ()) - {"HEAD"}):
+            for request in _of_route(method, route, _filled(route, method, ids), document, ids):
+                yield replace(request, route=route)
+
+
+def _of_route(
+    method: str, route: str, path: str, document: Mapping[str, Any], ids: Mapping[str, str]
+) -> Iterator[LargestRequest]:
+    if route in document["paths"]:
+        described = document["paths"][route][method.lower()]
+        yield from _of_operation(method, path, described, document["components"]["schemas"])
+    elif route.startswith("/mcp/"):
+        yield from _messages(path, ids)
+    elif route.startswith("/ofrep/"):
+        yield _request(method, path, "page", JSON, _visit("context"))
+    else:
+        yield from _of_browser(method, path)
 
 
 def _filled(path: str, method: str, ids: Mapping[str, str]) -> str:
@@ -133,6 +146,14 @@ def _of_browser(method: str, path: str) -> Iterator[LargestRequest]:
     if method == "GET":
         yield _request(method, f"{path}?{LONG_QUERY}", "browser")
         return
+    forms = _forms()
+    for content in forms:
+        yield _request(method, path, "browser", FORM, content)
+    yield _request(method, path, "reader", FORM, forms[0])
+
+
+@cache
+def _forms() -> tuple[bytes, ...]:
     forms = (
         urlencode(WIDE_FORM),
         urlencode(_rows(20_000 - 2)),
@@ -142,9 +163,7 @@ def _of_browser(method: str, path: str) -> Iterator[LargestRequest]:
         ),
         urlencode({"control": "9999", "primary": "9" * 5000, "action": "add:variants[9999].changes"}),
     )
-    for content in forms:
-        yield _request(method, path, "browser", FORM, content.encode())
-    yield _request(method, path, "reader", FORM, forms[0].encode())
+    return tuple(form.encode() for form in forms)
 
 
 def _rows(most: int) -> dict[str, str]:
@@ -168,5 +187,4 @@ def _rows(most: int) -> dict[str, str]:
 def _request(
     method: str, path: str, sender: str, headers: Mapping[str, str] | None = None, content: bytes = b""
 ) -> LargestRequest:
-    name = f"{method} {path[:90]} {sender} {len(content)}"
-    return LargestRequest(name, method, path, sender, {**LONG_HEADERS, **(headers or {})}, content)
+    return LargestRequest(method, path, sender, {**LONG_HEADERS, **(headers or {})}, content)

@@ -34,6 +34,20 @@ class Widest:
             return _WORDS.get(schema.get("format", ""), f"{number:04}".ljust(longest, "x")[:longest])
         return schema.get("maximum", 1) if schema.get("type") in {"integer", "number"} else True
 
+    def size_of(self, schema: Schema) -> tuple[int, int]:
+        """Return the numbers of values and of bytes of `value_of` without making it."""
+        schema = self._resolved(schema)
+        if "enum" in schema or "const" in schema or schema.get("type") not in {"object", "array"}:
+            return 1, len(json.dumps(self.value_of(schema)))
+        if schema["type"] == "array":
+            count = min(schema.get("maxItems", self.rows), self.rows)
+            values, size = self.size_of(schema.get("items", {}))
+            return 1 + count * values, 2 + count * (size + len(", "))
+        named = {name: self.size_of(one) for name, one in schema.get("properties", {}).items()}
+        return 1 + sum(values for values, _ in named.values()), 2 + sum(
+            len(f'"{name}": , ') + size for name, (_, size) in named.items()
+        )
+
     def _resolved(self, schema: Schema) -> Schema:
         if "anyOf" in schema:
             return self._resolved([one for one in schema["anyOf"] if one.get("type") != "null"][-1])
@@ -46,15 +60,9 @@ def widest(schema: Schema, components: Mapping[str, Schema], *, most_bytes: int,
     """Return the widest JSON text within both limits: first by its lists, then by its texts."""
 
     def fits(rows: int, length: int) -> bool:
-        value = Widest(components, rows, length).value_of(schema)
-        return _count(value) <= most_values and len(json.dumps(value)) <= most_bytes
+        values, size = Widest(components, rows, length).size_of(schema)
+        return values <= most_values and size <= most_bytes
 
     rows = next((rows for rows in (1000, 500, 200, 100, 50, 20, 10, 5) if fits(rows, 4)), 1)
     length = next((length for length in (65536, 4096, 1024, 255, 64, 16) if fits(rows, length)), 4)
     return json.dumps(Widest(components, rows, length).value_of(schema)).encode()
-
-
-def _count(value: object) -> int:
-    if isinstance(value, dict):
-        return 1 + sum(map(_count, value.values()))
-    return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
