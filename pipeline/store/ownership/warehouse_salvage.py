@@ -18,7 +18,8 @@ def salvage_warehouse(path: Path, aside: Path) -> bool:
     False, with nothing changed, where the file cannot be opened at all. Where the process ends in between,
     the next start finds the damage, or the missing file, again.
     """
-    draft = path.with_name(f"{path.name}.draft")
+    # An erasure removes it, should the process end in between.
+    draft = aside.with_name(f"{aside.name}.draft")
     draft.unlink(missing_ok=True)
     try:
         with duckdb.connect(str(draft)) as connection:
