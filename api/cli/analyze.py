@@ -124,7 +124,7 @@ def analyze(
         "name": name_of(files[0]),
     }
     tables = find_tables(files, query=query_of(table, sql))
-    asked["sums" if sums else "df"] = read_whole(tables, times=[timestamp] if timestamp else [])
+    asked["sums" if sums else "df"] = read_whole(tables, times=[timestamp] if timestamp else [], goals=goals)
     report = analyze_frame(
         **asked,
         cluster=cluster,

@@ -92,7 +92,7 @@ def report(
     }
     tables = find_tables(files, query=query_of(table, sql))
     analyzed = analyze_frame(
-        read_whole(tables, times=[timestamp] if timestamp else []),
+        read_whole(tables, times=[timestamp] if timestamp else [], goals=asked["goals"]),
         **asked,
         visitor=visitor,
         cluster=cluster,

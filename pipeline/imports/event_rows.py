@@ -20,6 +20,7 @@ from pipeline.events.text_hashes import hash_texts
 from pipeline.events.timestamps import microseconds
 from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
 from pipeline.imports.plain_events import WITHOUT_ID, decode_plain
+from pipeline.sources.cell_values import numbers
 from pipeline.sources.tables import LINE, BadRow, Chunk, is_value, require_value
 from pipeline.sources.times import is_in_calendar, time_fault, utc_microseconds
 from pipeline.store.event_columns import EventRow
@@ -54,7 +55,7 @@ class ReadEvents:
 
 def read_event_rows(chunk: Chunk, context: RequestContext) -> ReadEvents:
     """Decode each row as an event; a row without an event id gets its id later, from its content."""
-    chunk = _with_usable_times(_within_calendar(_without_compounds(chunk)), context)
+    chunk = _with_usable_times(_within_calendar(_without_compounds(_with_points(chunk))), context)
     attributes = [name for name in chunk.rows.columns if name != LINE and name not in _NO_ATTRIBUTES]
     plain = decode_plain(chunk.rows, attributes, context, _attributes_of)
     left = chunk.rows.join(plain.select(LINE), on=LINE, how="anti", maintain_order="left")
@@ -63,6 +64,16 @@ def read_event_rows(chunk: Chunk, context: RequestContext) -> ReadEvents:
         events=pl.concat([plain, decoded]).sort(LINE).drop(LINE),
         bad_rows=tuple(sorted([*chunk.bad_rows, *bad], key=lambda row: row.line)),
     )
+
+
+def _with_points(chunk: Chunk) -> Chunk:
+    """Write numbers with a decimal comma as JSON does."""
+    if chunk.rows.schema.get("value") != pl.String:
+        return chunk
+    number = numbers("value", pl.String(), chunk.delimiter).cast(pl.String)
+    has_comma = pl.col("value").str.contains(",", literal=True)
+    value = pl.when(has_comma & number.is_not_null()).then(number).otherwise(pl.col("value"))
+    return replace(chunk, rows=chunk.rows.with_columns(value.alias("value")))
 
 
 def _without_compounds(chunk: Chunk) -> Chunk:

@@ -1,7 +1,7 @@
 """Check of a source: its first rows as they would be imported."""
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -70,7 +70,7 @@ def check_source(defined: DefinedSource, data_dir: Path, *, now: datetime) -> Ch
                 first = chunk if first.rows.is_empty() else first
                 if chunk.rows.height:
                     break
-    first = Chunk(first.rows.head(ROWS_SHOWN), first.bad_rows[:ROWS_SHOWN], table=first.table)
+    first = replace(first, rows=first.rows.head(ROWS_SHOWN), bad_rows=first.bad_rows[:ROWS_SHOWN])
     rows, bad = _understood(defined, first, now=now) if first.rows.height else ((), first.bad_rows)
     return CheckedSource(
         name=defined.name,

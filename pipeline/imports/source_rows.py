@@ -8,7 +8,7 @@ import polars as pl
 
 from engine.currencies import minor_units
 from pipeline.events.timestamps import MAX_AHEAD_US
-from pipeline.imports.visitor_rows import TRUE_WORDS
+from pipeline.sources.cell_values import NO_WORD, number_fault, numbers, yes_or_no
 from pipeline.sources.definition import Source
 from pipeline.sources.tables import LINE, BadRow, Chunk
 from pipeline.sources.times import time_fault, utc_microseconds
@@ -33,15 +33,18 @@ def event_fields(chunk: Chunk, source: Source, *, now_us: int, currency: str) ->
         time_fault(timestamp, kind, zone, now_us=now_us).alias(_TIME_FAULT),
     )
     if columns.revenue is not None:
-        rows = rows.with_columns(_minor(rows, source, currency).alias(_CENTS))
-    checked = rows.with_columns(pl.coalesce(*_faults(source, now_us), pl.lit(None, pl.String)).alias(_FAULT))
+        rows = rows.with_columns(_minor(replace(chunk, rows=rows), source, currency).alias(_CENTS))
+    faults = _faults(source, replace(chunk, rows=rows), now_us)
+    checked = rows.with_columns(pl.coalesce(*faults, pl.lit(None, pl.String)).alias(_FAULT))
     faulty = checked.filter(pl.col(_FAULT).is_not_null()).select(LINE, _FAULT)
-    usable = checked.filter(pl.col(_FAULT).is_null()).select(LINE, *_fields(source), *_segments(source))
+    usable = checked.filter(pl.col(_FAULT).is_null()).select(
+        LINE, *_fields(source, chunk), *_segments(source)
+    )
     bad = (BadRow(line, fault, chunk.table) for line, fault in faulty.iter_rows())
     return replace(chunk, rows=usable, bad_rows=(*chunk.bad_rows, *bad))
 
 
-def _fields(source: Source) -> Iterator[pl.Expr]:
+def _fields(source: Source, chunk: Chunk) -> Iterator[pl.Expr]:
     columns = source.columns
     texts = {
         "visitor_id": columns.visitor,
@@ -61,7 +64,7 @@ def _fields(source: Source) -> Iterator[pl.Expr]:
     if not source.has_money:
         yield pl.lit("custom_event").alias("type")
         if columns.value is not None:
-            yield pl.col(columns.value).cast(pl.Float64, strict=False).alias("value")
+            yield numbers(columns.value, chunk.rows.schema[columns.value], chunk.delimiter).alias("value")
         return
     yield pl.lit("conversion").alias("type")
     yield from _order(source)
@@ -76,7 +79,7 @@ def _order(source: Source) -> Iterator[pl.Expr]:
     if columns.revenue is not None:
         is_refund = pl.col(_CENTS) < 0
         if columns.refund is not None:
-            is_refund |= _text(columns.refund).str.strip_chars().str.to_lowercase().is_in(TRUE_WORDS)
+            is_refund |= yes_or_no(columns.refund) == 1
         yield pl.col(_CENTS).abs().alias("revenue_cents")
         yield pl.when(is_refund).then(pl.lit("refund")).otherwise(pl.lit("conversion")).alias("kind")
 
@@ -91,8 +94,9 @@ def _text(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.String)
 
 
-def _minor(rows: pl.DataFrame, source: Source, currency: str) -> pl.Expr:
+def _minor(chunk: Chunk, source: Source, currency: str) -> pl.Expr:
     """Convert amounts of major units to minor ones of the row's currency; null where it is no amount."""
+    rows, revenue = chunk.rows, source.columns.revenue or ""
     units: pl.Expr = pl.lit(minor_units(currency))
     if source.columns.currency is not None:
         codes = rows[source.columns.currency].cast(pl.String).drop_nulls().unique().to_list()
@@ -100,13 +104,12 @@ def _minor(rows: pl.DataFrame, source: Source, currency: str) -> pl.Expr:
         units = _text(source.columns.currency).replace_strict(
             by_code, default=minor_units(currency), return_dtype=pl.Int64
         )
-    amount = _text(source.columns.revenue or "").str.strip_chars().cast(pl.Float64, strict=False)
-    cents = (amount * units).round()
+    cents = (numbers(revenue, rows.schema[revenue], chunk.delimiter) * units).round()
     return pl.when(cents.is_finite()).then(cents).cast(pl.Int64, strict=False)
 
 
-def _faults(source: Source, now_us: int) -> Sequence[pl.Expr]:
-    columns = source.columns
+def _faults(source: Source, chunk: Chunk, now_us: int) -> Sequence[pl.Expr]:
+    columns, schema = source.columns, chunk.rows.schema
     ahead = pl.col(_AT) - now_us
     hours = (ahead / 3_600_000_000).round(1)
     tests = [
@@ -121,20 +124,23 @@ def _faults(source: Source, now_us: int) -> Sequence[pl.Expr]:
     needed = [name for name in (columns.variant, columns.experiment, columns.event) if name is not None]
     tests.extend((_is_empty(name), pl.lit(f"'{name}' is empty")) for name in needed)
     if columns.value is not None:
-        is_number = pl.col(columns.value).cast(pl.Float64, strict=False).is_finite()
+        kind = schema[columns.value]
+        is_number = numbers(columns.value, kind, chunk.delimiter).is_finite()
         tests.append(
             (
                 ~_is_empty(columns.value) & ~is_number.fill_null(value=False),
-                pl.lit(f"'{columns.value}' is not a number"),
+                number_fault(columns.value, kind, "a number", chunk.delimiter),
             )
         )
     if columns.revenue is not None:
         tests.append(
             (
                 ~_is_empty(columns.revenue) & pl.col(_CENTS).is_null(),
-                pl.lit(f"'{columns.revenue}' is not an amount"),
+                number_fault(columns.revenue, schema[columns.revenue], "an amount", chunk.delimiter),
             )
         )
+    if columns.refund is not None:
+        tests.append((yes_or_no(columns.refund).is_null(), pl.lit(f"'{columns.refund}' {NO_WORD}")))
     return [pl.when(test).then(reason) for test, reason in tests]
 
 

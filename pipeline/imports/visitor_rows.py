@@ -8,6 +8,7 @@ import polars as pl
 from engine.currencies import minor_units
 from engine.design.experiment import Experiment
 from engine.validation.sent_ids import JUNK_IDS, MAX_ID_LENGTH
+from pipeline.sources.cell_values import NO_WORD, number_fault, numbers, yes_or_no
 from pipeline.sources.tables import LINE, BadRow, Chunk, Table
 from pipeline.sources.times import time_fault, utc_microseconds
 from pipeline.store.event_columns import DIMENSIONS
@@ -18,8 +19,6 @@ SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA)
 # Parts of the major unit in the content of a row, so that it is the same whatever minor units are.
 CONTENT_UNITS = 100
 _TIME_FAULT = "(time fault)"
-TRUE_WORDS = ("1", "true", "yes", "t", "y")
-FALSE_WORDS = ("", "0", "false", "no", "f", "n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +85,12 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currenc
         _visitor(columns.visitor).alias("visitor_id"),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         *_times(chunk.rows, columns, now_us),
-        *(_amount(name, kind, units).alias(f"goal:{name}") for name, kind in columns.goals.items()),
+        *(_amount(chunk, name, kind, units).alias(f"goal:{name}") for name, kind in columns.goals.items()),
         *(
-            _amount(name, kind, max(units, CONTENT_UNITS)).alias(f"content:{name}")
+            _amount(chunk, name, kind, max(units, CONTENT_UNITS)).alias(f"content:{name}")
             for name, kind in columns.goals.items()
         ),
+        *(_goal_fault(chunk, name, kind).alias(f"fault:{name}") for name, kind in columns.goals.items()),
         # An empty cell is an unknown value.
         *(
             pl.col(name).cast(pl.String).replace("", None).alias(f"segment:{name}")
@@ -101,7 +101,7 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currenc
     checked = parsed.with_columns(_first_fault(columns).alias("fault"))
     faulty = checked.filter(pl.col("fault").is_not_null()).select(LINE, "fault")
     return ReadRows(
-        rows=checked.filter(pl.col("fault").is_null()).drop("fault", _TIME_FAULT, LINE),
+        rows=checked.filter(pl.col("fault").is_null()).drop("fault", _TIME_FAULT, LINE, "^fault:.*$"),
         bad_rows=(
             *chunk.bad_rows,
             *(BadRow(line, fault, chunk.table) for line, fault in faulty.iter_rows()),
@@ -175,22 +175,22 @@ def _times(rows: pl.DataFrame, columns: VisitorColumns, now_us: int) -> Sequence
     return at.alias("occurred_at"), fault.alias(_TIME_FAULT)
 
 
-def _amount(name: str, kind: str, units: int) -> pl.Expr:
+def _amount(chunk: Chunk, name: str, kind: str, units: int) -> pl.Expr:
     """Parse a goal as a whole number: 1 or 0, or `units` in the currency's unit; null where it is neither."""
-    column = pl.col(name)
-    if kind == "revenue":
-        # An empty cell is no revenue.
-        money = column.cast(pl.String).fill_null("").str.strip_chars().replace("", "0")
-        cents = (money.cast(pl.Float64, strict=False) * units).round()
-        return pl.when(cents.is_finite()).then(cents).cast(pl.Int64, strict=False)
-    word = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
-    number = word.cast(pl.Float64, strict=False)
-    return (
-        pl.when(word.is_in(TRUE_WORDS) | (number == 1))
-        .then(pl.lit(1, pl.Int64))
-        .when(word.is_in(FALSE_WORDS) | (number == 0))
-        .then(pl.lit(0, pl.Int64))
-    )
+    if kind != "revenue":
+        return yes_or_no(name)
+    # An empty cell is no revenue.
+    is_empty = pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == ""
+    money = pl.when(is_empty).then(0.0).otherwise(numbers(name, chunk.rows.schema[name], chunk.delimiter))
+    cents = (money * units).round()
+    return pl.when(cents.is_finite()).then(cents).cast(pl.Int64, strict=False)
+
+
+def _goal_fault(chunk: Chunk, name: str, kind: str) -> pl.Expr:
+    """Build the reason why a goal has no value."""
+    if kind != "revenue":
+        return pl.lit(f"'{name}' {NO_WORD}")
+    return number_fault(name, chunk.rows.schema[name], "an amount", chunk.delimiter)
 
 
 def _first_fault(columns: VisitorColumns) -> pl.Expr:
@@ -202,16 +202,12 @@ def _first_fault(columns: VisitorColumns) -> pl.Expr:
         (pl.col("variant").is_null() | (pl.col("variant") == ""), f"has no variant in '{columns.variant}'"),
     ]
     goals = [
-        (
-            pl.col(f"content:{name}").is_null(),
-            f"'{name}' is not an amount" if kind == "revenue" else f"'{name}' is neither 1 nor 0",
-        )
-        for name, kind in columns.goals.items()
+        pl.when(pl.col(f"content:{name}").is_null()).then(pl.col(f"fault:{name}")) for name in columns.goals
     ]
     return pl.coalesce(
         *(pl.when(test).then(pl.lit(reason)) for test, reason in told),
         pl.col(_TIME_FAULT),
-        *(pl.when(test).then(pl.lit(reason)) for test, reason in goals),
+        *goals,
     )
 
 

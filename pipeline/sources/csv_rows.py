@@ -1,15 +1,21 @@
 """Rows of CSV text, with their lines and those that do not fit the header."""
 
 import csv
+import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
-from io import TextIOWrapper
-from typing import IO, Final
+from contextlib import contextmanager
+from io import BufferedReader, RawIOBase, TextIOWrapper
+from typing import IO, Final, NamedTuple, cast
 
 import polars as pl
 
 from pipeline.sources import tables
 from pipeline.sources.tables import LINE, BadRow, Chunk, UnreadableSourceError
 
+DELIMITERS: Final = (",", ";", "\t")
+_QUOTED: Final = re.compile(r'"[^"]*"')
+_SEPARATOR: Final = re.compile(r'"?sep=([,;\t])"?\r?\n\Z')
 # A row is held whole, and a chunk ends with the row that reaches so many characters.
 ROW_CHARACTERS: Final = 4 * 2**20
 CHUNK_CHARACTERS: Final = 16 * 2**20
@@ -18,24 +24,63 @@ CHUNK_CHARACTERS: Final = 16 * 2**20
 def read_csv_rows(file: IO[bytes], name: str) -> Iterator[Chunk]:
     """Read the rows of an open file as text, in chunks of bounded size.
 
+    The delimiter is the comma, the semicolon or the tab, whichever the header has most of.
+
     Raises:
-        UnreadableSourceError: there is no usable header, a row is too long, or the last line breaks off.
+        UnreadableSourceError: there is no usable header, a row is too long, the text is neither UTF-8 nor
+            UTF-16 with its mark, or the last line breaks off.
     """
-    text = TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    try:
+    with _decoded(file, name) as text:
+        yield from _chunks(_Lines(text, name), name)
+
+
+class CsvForm(NamedTuple):
+    """Form of a file of text: its encoding, its delimiter, and the lines before that of the names."""
+
+    encoding: str
+    delimiter: str
+    skipped: int
+
+
+def csv_form(file: IO[bytes], name: str) -> CsvForm:
+    """Find the form of an open file by its beginning; UnreadableSourceError for another encoding."""
+    with _decoded(file, name) as text:
         lines = _Lines(text, name)
-        reader = csv.reader(lines, strict=True)
-        gathered = _Gathered(_header(reader, name), name)
-        lines.row_characters = 0
-        for row in reader:
-            gathered.add(row, reader.line_num, lines)
-            lines.row_characters = 0
-            if gathered.is_full:
-                yield gathered.take()
-        yield gathered.take()
+        return CsvForm(text.encoding, lines.delimiter, lines.skipped)
+
+
+@contextmanager
+def _decoded(file: IO[bytes], name: str) -> Iterator[TextIOWrapper]:
+    """Read a file as text, in the encoding that the mark at its beginning tells."""
+    marked = BufferedReader(cast("RawIOBase", file))
+    is_utf16 = marked.peek(2).startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    text = TextIOWrapper(marked, encoding="utf-16" if is_utf16 else "utf-8-sig", newline="")
+    try:
+        yield text
+    except UnicodeError as error:
+        raise _of_another_encoding(name) from error
     finally:
         # The caller closes the file.
         text.detach()
+        marked.detach()
+
+
+def _of_another_encoding(name: str) -> UnreadableSourceError:
+    return UnreadableSourceError(
+        f"{name} is no text in UTF-8, nor in UTF-16 with its mark; save it as `CSV UTF-8` in Excel"
+    )
+
+
+def _chunks(lines: "_Lines", name: str) -> Iterator[Chunk]:
+    reader = csv.reader(lines, delimiter=lines.delimiter, strict=True)
+    gathered = _Gathered(_header(reader, name), name, lines.delimiter)
+    lines.row_characters = 0
+    for row in reader:
+        gathered.add(row, reader.line_num + lines.skipped, lines)
+        lines.row_characters = 0
+        if gathered.is_full:
+            yield gathered.take()
+    yield gathered.take()
 
 
 def _header(rows: Iterator[list[str]], name: str) -> list[str]:
@@ -49,16 +94,31 @@ def _header(rows: Iterator[list[str]], name: str) -> list[str]:
 
 
 class _Lines:
-    """Lines of a text, of which the latest is kept; `row_characters` counts those of the row at hand."""
+    """Lines of a text, of which the latest is kept; `row_characters` counts those of the row at hand.
+
+    A first line such as `sep=;`, which is Excel's, is `skipped` and tells the delimiter.
+    """
 
     def __init__(self, text: TextIOWrapper, name: str) -> None:
         self._text = text
         self._name = name
         self.latest = ""
         self.row_characters = 0
+        self._first = text.readline(ROW_CHARACTERS + 1)
+        if "\0" in self._first:
+            raise _of_another_encoding(name)
+        told = _SEPARATOR.match(self._first)
+        self.skipped = int(told is not None)
+        if told:
+            self._first = text.readline(ROW_CHARACTERS + 1)
+        self.delimiter = told[1] if told else _delimiter(self._first)
+
+    def _next(self) -> str:
+        first, self._first = self._first, ""
+        return first or self._text.readline(ROW_CHARACTERS + 1 - self.row_characters)
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._text.readline(ROW_CHARACTERS + 1 - self.row_characters):
+        while line := self._next():
             self.row_characters += len(line)
             if self.row_characters > ROW_CHARACTERS:
                 raise UnreadableSourceError(
@@ -71,9 +131,10 @@ class _Lines:
 class _Gathered:
     """Rows of the chunk at hand."""
 
-    def __init__(self, header: list[str], name: str) -> None:
+    def __init__(self, header: list[str], name: str, delimiter: str) -> None:
         self._header = header
         self._name = name
+        self._delimiter = delimiter
         self._most_rows = tables.chunk_rows(len(header))
         self._begin()
 
@@ -111,10 +172,19 @@ class _Gathered:
     def take(self) -> Chunk:
         """Return the chunk, and begin the next one."""
         chunk = Chunk(
-            _text_frame(self._header, self._rows, self._numbers), tuple(self._bad), table=self._name
+            _text_frame(self._header, self._rows, self._numbers),
+            tuple(self._bad),
+            table=self._name,
+            delimiter=self._delimiter,
         )
         self._begin()
         return chunk
+
+
+def _delimiter(header: str) -> str:
+    """Find the delimiter of the line of names, outside of quotes."""
+    unquoted = _QUOTED.sub("", header)
+    return max(DELIMITERS, key=unquoted.count)
 
 
 def _text_frame(header: list[str], rows: list[list[str]], lines: list[int]) -> pl.DataFrame:

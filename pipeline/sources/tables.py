@@ -52,12 +52,16 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some rows of a table: `rows` has a column `LINE`; `done` is the progress through the table's size."""
+    """Some rows of a table: `rows` has a column `LINE`; `done` is the progress through the table's size.
+
+    `delimiter` is that of the cells of a text file, by which numbers in them are understood.
+    """
 
     rows: pl.DataFrame
     bad_rows: tuple[BadRow, ...] = ()
     done: int = 0
     table: str = ""
+    delimiter: str = ","
 
 
 class Table(Protocol):

@@ -1,20 +1,25 @@
 """Tables read as one typed frame, for an analysis without a store."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import polars as pl
 
+from pipeline.sources.cell_values import numbers, yes_or_no
+from pipeline.sources.csv_rows import csv_form
 from pipeline.sources.disk_files import FileTable, file_format, with_partition
 from pipeline.sources.tables import LINE, Chunk, Table, UnreadableSourceError
+from pipeline.sources.times import EXAMPLE, utc_microseconds
 
 
-def read_whole(tables: Sequence[Table], *, times: Sequence[str] = ()) -> pl.DataFrame:
-    """Read tables as one typed frame; the columns in `times` are read as UTC times.
+def read_whole(
+    tables: Sequence[Table], *, times: Collection[str] = (), goals: Collection[str] = ()
+) -> pl.DataFrame:
+    """Read tables as one typed frame; texts in `times` and `goals` are read as imports read them.
 
     Raises:
         UnreadableSourceError: a table is missing, of another kind, or broken, or they have different columns.
     """
-    frames = [_read_typed(table, times) for table in tables]
+    frames = [_read_typed(table, times, goals) for table in tables]
     try:
         return pl.concat(frames, how="vertical_relaxed")
     except pl.exceptions.PolarsError as different:
@@ -22,19 +27,63 @@ def read_whole(tables: Sequence[Table], *, times: Sequence[str] = ()) -> pl.Data
         raise UnreadableSourceError(f"{names} have different columns or types: {different}") from different
 
 
-def _read_typed(table: Table, times: Sequence[str]) -> pl.DataFrame:
+def _read_typed(table: Table, times: Collection[str], goals: Collection[str]) -> pl.DataFrame:
     try:
-        frame = _read(table)
-        text = [name for name in times if frame.schema.get(name) == pl.String]
-        return frame.with_columns(pl.col(text).str.to_datetime(time_unit="us", time_zone="UTC"))
+        chunk = _read(table)
+        rows = chunk.rows
+        texts = [name for name, kind in rows.schema.items() if kind == pl.String]
+        typed = rows.with_columns(
+            *_times(rows, table.name, [name for name in texts if name in times]),
+            *_goals(chunk, [name for name in texts if name in goals]),
+        )
     except (pl.exceptions.PolarsError, OSError) as broken:
         raise UnreadableSourceError(f"{table.name} cannot be read: {broken}") from broken
+    return typed
 
 
-def _read(table: Table) -> pl.DataFrame:
+def _times(rows: pl.DataFrame, table: str, names: Sequence[str]) -> Iterator[pl.Series]:
+    for name in names:
+        at = rows.select(utc_microseconds(name, pl.String(), "UTC")).to_series()
+        if at.null_count() > rows[name].null_count():
+            raise UnreadableSourceError(f"'{name}' of {table} is not a time such as {EXAMPLE}")
+        yield at.cast(pl.Datetime("us", "UTC"))
+
+
+def _goals(chunk: Chunk, names: Sequence[str]) -> Iterator[pl.Series]:
+    """Read goals as numbers, or as true and false; a column that is neither stays text."""
+    for name in names:
+        # An empty cell in quotes is an empty cell.
+        text = chunk.rows[name].replace("", None)
+        for value, kind in (
+            (numbers(name, pl.String(), chunk.delimiter), pl.Float64),
+            (yes_or_no(name), pl.Boolean),
+        ):
+            known = pl.when(pl.col(name).is_not_null()).then(value).cast(kind).alias(name)
+            goal = text.to_frame().select(known).to_series()
+            if goal.null_count() == text.null_count():
+                yield goal
+                break
+
+
+def _read(table: Table) -> Chunk:
     if isinstance(table, FileTable):
         is_csv = file_format(table.path) == ".csv"
+        chunk = _read_csv(table) if is_csv else Chunk(pl.read_parquet(table.path))
+        return with_partition(chunk, table.partition)
+    chunks = list(table.read())
+    rows = pl.concat([chunk.rows.drop(LINE) for chunk in chunks], how="vertical_relaxed")
+    return Chunk(rows, delimiter=chunks[0].delimiter)
+
+
+def _read_csv(table: FileTable) -> Chunk:
+    with table.path.open("rb") as file:
+        form = csv_form(file, table.name)
+    rows = pl.read_csv(
+        table.path,
+        separator=form.delimiter,
+        skip_lines=form.skipped,
+        encoding="utf8" if form.encoding == "utf-8-sig" else form.encoding,
         # The type of a column follows from every row: ids that are numbers but for the last line stay text.
-        rows = pl.read_csv(table.path, infer_schema_length=None) if is_csv else pl.read_parquet(table.path)
-        return with_partition(Chunk(rows), table.partition).rows
-    return pl.concat([chunk.rows.drop(LINE) for chunk in table.read()], how="vertical_relaxed")
+        infer_schema_length=None,
+    )
+    return Chunk(rows, delimiter=form.delimiter)

@@ -35,7 +35,9 @@ def test_visitors_become_a_running_experiment_with_events(
     assert imported.experiment is not None
     assert (imported.experiment.status, imported.experiment.variants[0].name) == ("running", "A")
     assert (imported.rows, imported.events) == (2, 3)
-    assert [(bad.line, bad.reason) for bad in imported.bad_rows] == [(4, "'bought' is neither 1 nor 0")]
+    assert [(bad.line, bad.reason) for bad in imported.bad_rows] == [
+        (4, "'bought' is neither 1 nor 0 (true or false, yes or no)")
+    ]
     assert count_by_type(store.warehouse, project.id) == {"conversion": 1, "exposure": 2}
 
 

@@ -95,7 +95,7 @@ def test_no_is_written_in_many_ways(word: str | None) -> None:
         ({"who": None}, "has no usable visitor id"),
         ({"page": ""}, "has no variant in 'page'"),
         ({"at": "yesterday"}, "'at' is not a time such as 2026-01-31 12:00:00"),
-        ({"bought": "2"}, "'bought' is neither 1 nor 0"),
+        ({"bought": "2"}, "'bought' is neither 1 nor 0 (true or false, yes or no)"),
         ({"spend": "a lot"}, "'spend' is not an amount"),
         ({"spend": "inf"}, "'spend' is not an amount"),
         ({"spend": "NaN"}, "'spend' is not an amount"),

@@ -108,7 +108,7 @@ def test_parquet_is_read_with_its_types(tmp_path: Path) -> None:
         ("rows.xlsx", b"PK", r"neither \.csv nor \.parquet"),
         ("rows.csv", b"", "is empty"),
         ("rows.csv", b"a,a\n1,2\n", "two columns of one name"),
-        ("rows.csv", b"a\n\xff\xfe\n", "cannot be read"),
+        ("rows.csv", b"a\n\xff\xfe\n", "is no text in UTF-8"),
         ("rows.csv", b'a\n"never closed\n', "cannot be read"),
         ("rows.parquet", b"not parquet", "cannot be read"),
     ],

@@ -123,7 +123,11 @@ def test_rejected_rows_have_their_line_and_reason(customer: Customer, project: s
     text = "id,page,bought,spend\nv1,A,1,2\nv2,B,maybe,2\nv3,B,0,2\nv4,B,1,2,3\n"
     run = send(customer, project, text.encode(), file_name="visits.csv")
     assert sorted(run["result"]["rejected_rows"], key=lambda row: row["line"]) == [
-        {"line": 3, "reason": "'bought' is neither 1 nor 0", "table": "visits.csv"},
+        {
+            "line": 3,
+            "reason": "'bought' is neither 1 nor 0 (true or false, yes or no)",
+            "table": "visits.csv",
+        },
         {"line": 5, "reason": "has 5 fields where the header has 4", "table": "visits.csv"},
     ]
 
