@@ -22,7 +22,7 @@ from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
 from pipeline.imports.plain_events import WITHOUT_ID, decode_plain
 from pipeline.sources.cell_values import numbers
 from pipeline.sources.tables import LINE, BadRow, Chunk, is_value, require_value
-from pipeline.sources.times import is_in_calendar, time_fault, utc_microseconds
+from pipeline.sources.times import is_in_calendar, read_times
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.events import EVENT_SCHEMA, to_batch
 
@@ -93,24 +93,27 @@ def _with_usable_times(chunk: Chunk, context: RequestContext) -> Chunk:
     name, kind = "timestamp", chunk.rows.schema.get("timestamp")
     if kind is None:
         return chunk
-    at = pl.from_epoch(utc_microseconds(name, kind, "UTC"), time_unit="us").dt.replace_time_zone("UTC")
-    fault = time_fault(name, kind, "UTC", now_us=context.received_us)
+    us, fault = read_times(chunk.rows, name, "UTC", now_us=context.received_us)
+    at = pl.from_epoch(us, time_unit="us").dt.replace_time_zone("UTC")
     rows = chunk.rows.with_columns(at.alias(_AT), fault.alias(_FAULT))
     is_number = pl.col(name).str.contains(r"^[\d.]+$") if kind == pl.String else pl.lit(kind.is_numeric())
-    # What is no time at all is refused by the decoder, in its words.
-    is_told = pl.col(_AT).is_not_null() | is_number
-    is_usable = pl.col(_FAULT).is_null() | pl.col(name).is_null() | ~is_told
-    faulty, usable = rows.filter(~is_usable), rows.filter(is_usable)
+    if fault.null_count() < len(fault):
+        # What is no time at all is refused by the decoder, in its words.
+        is_told = pl.col(_AT).is_not_null() | is_number
+        is_usable = pl.col(_FAULT).is_null() | pl.col(name).is_null() | ~is_told
+        faulty, rows = rows.filter(~is_usable), rows.filter(is_usable)
+    else:
+        faulty = rows.clear()
     if kind.is_numeric():
-        usable = usable.with_columns(pl.col(_AT).alias(name))
-    elif kind == pl.String:
+        rows = rows.with_columns(pl.col(_AT).alias(name))
+    elif kind == pl.String and rows.select(is_number.any()).item():
         text = pl.when(is_number).then(pl.col(_AT).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ"))
-        usable = usable.with_columns(text.otherwise(pl.col(name)).alias(name))
+        rows = rows.with_columns(text.otherwise(pl.col(name)).alias(name))
     bad = [
-        BadRow(line, f"invalid_timestamp: {fault}", chunk.table)
-        for line, fault in faulty.select(LINE, _FAULT).iter_rows()
+        BadRow(line, f"invalid_timestamp: {why}", chunk.table)
+        for line, why in faulty.select(LINE, _FAULT).iter_rows()
     ]
-    return replace(chunk, rows=usable.drop(_AT, _FAULT), bad_rows=(*chunk.bad_rows, *bad))
+    return replace(chunk, rows=rows.drop(_AT, _FAULT), bad_rows=(*chunk.bad_rows, *bad))
 
 
 def _within_calendar(chunk: Chunk) -> Chunk:

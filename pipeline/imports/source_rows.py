@@ -11,7 +11,7 @@ from pipeline.events.timestamps import MAX_AHEAD_US
 from pipeline.sources.cell_values import NO_WORD, number_fault, numbers, yes_or_no
 from pipeline.sources.definition import Source
 from pipeline.sources.tables import LINE, BadRow, Chunk
-from pipeline.sources.times import time_fault, utc_microseconds
+from pipeline.sources.times import read_times
 
 _FAULT: Final = "(fault)"
 _AT: Final = "(time)"
@@ -27,11 +27,8 @@ def event_fields(chunk: Chunk, source: Source, *, now_us: int, currency: str) ->
     """
     columns = source.columns
     timestamp = columns.timestamp or ""
-    kind, zone = chunk.rows.schema[timestamp], source.time_zone
-    rows = chunk.rows.with_columns(
-        utc_microseconds(timestamp, kind, zone).alias(_AT),
-        time_fault(timestamp, kind, zone, now_us=now_us).alias(_TIME_FAULT),
-    )
+    at, fault = read_times(chunk.rows, timestamp, source.time_zone, now_us=now_us)
+    rows = chunk.rows.with_columns(at.alias(_AT), fault.alias(_TIME_FAULT))
     if columns.revenue is not None:
         rows = rows.with_columns(_minor(replace(chunk, rows=rows), source, currency).alias(_CENTS))
     faults = _faults(source, replace(chunk, rows=rows), now_us)

@@ -10,7 +10,7 @@ from engine.design.experiment import Experiment
 from engine.validation.sent_ids import JUNK_IDS, MAX_ID_LENGTH
 from pipeline.sources.cell_values import NO_WORD, number_fault, numbers, yes_or_no
 from pipeline.sources.tables import LINE, BadRow, Chunk, Table
-from pipeline.sources.times import time_fault, utc_microseconds
+from pipeline.sources.times import read_times
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 
@@ -165,13 +165,11 @@ def _id(rows: pl.DataFrame, name: str) -> pl.Expr:
     return column.cast(pl.String).str.strip_chars()
 
 
-def _times(rows: pl.DataFrame, columns: VisitorColumns, now_us: int) -> Sequence[pl.Expr]:
+def _times(rows: pl.DataFrame, columns: VisitorColumns, now_us: int) -> Sequence[pl.Expr | pl.Series]:
     """Build the time of each row, and why it is unusable."""
-    name, zone = columns.timestamp, columns.time_zone
-    at, fault = pl.lit(now_us, pl.Int64), pl.lit(None, pl.String)
-    if name is not None:
-        at = utc_microseconds(name, rows.schema[name], zone)
-        fault = time_fault(name, rows.schema[name], zone, now_us=now_us)
+    if columns.timestamp is None:
+        return pl.lit(now_us, pl.Int64).alias("occurred_at"), pl.lit(None, pl.String).alias(_TIME_FAULT)
+    at, fault = read_times(rows, columns.timestamp, columns.time_zone, now_us=now_us)
     return at.alias("occurred_at"), fault.alias(_TIME_FAULT)
 
 

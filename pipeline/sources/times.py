@@ -64,11 +64,17 @@ def utc_microseconds(name: str, kind: pl.DataType, time_zone: str) -> pl.Expr:
     return pl.coalesce(_absolute(name, kind), _in_zone(_local(name, kind), time_zone)).alias(name)
 
 
-def time_fault(name: str, kind: pl.DataType, time_zone: str, *, now_us: int) -> pl.Expr:
-    """Build the reason why the time of a row is unusable; null for a usable one."""
-    at = utc_microseconds(name, kind, time_zone)
-    faults = _faults(name, kind, time_zone, at, now_us)
-    return pl.coalesce(*(pl.when(test).then(reason) for test, reason in faults))
+def read_times(rows: pl.DataFrame, name: str, time_zone: str, *, now_us: int) -> tuple[pl.Series, pl.Series]:
+    """Read the times of a column (epoch µs), and why those of rows are unusable, null for usable ones."""
+    kind = rows.schema[name]
+    at = rows.select(utc_microseconds(name, kind, time_zone)).to_series()
+    is_usable = at.is_between(_EARLIEST_US, now_us + _LATEST_AHEAD_US).fill_null(value=False)
+    # Most chunks have usable times only, and need no reasons.
+    if is_usable.all():
+        return at, pl.repeat(None, len(at), dtype=pl.String, eager=True)
+    faults = _faults(name, kind, time_zone, pl.col("(at)"), now_us)
+    reason = pl.coalesce(*(pl.when(test).then(reason) for test, reason in faults))
+    return at, rows.with_columns(at.alias("(at)")).select(reason).to_series()
 
 
 def _faults(

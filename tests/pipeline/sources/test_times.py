@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from engine.local_days import epoch_microseconds
-from pipeline.sources.times import count_repeated, time_fault, utc_microseconds
+from pipeline.sources.times import count_repeated, read_times, utc_microseconds
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 BERLIN = "Europe/Berlin"
@@ -68,8 +68,8 @@ def test_seconds_have_fractions_and_other_numbers_are_no_time() -> None:
 
 
 def faults_of(values: pl.Series, zone: str = "UTC") -> list[str | None]:
-    fault = time_fault("at", values.dtype, zone, now_us=epoch_microseconds(NOON))
-    return values.alias("at").to_frame().select(fault).to_series().to_list()
+    _, faults = read_times(values.alias("at").to_frame(), "at", zone, now_us=epoch_microseconds(NOON))
+    return faults.to_list()
 
 
 def test_times_before_2000_and_over_a_year_ahead_are_no_times_of_rows() -> None:
