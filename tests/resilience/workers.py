@@ -30,7 +30,7 @@ import pipeline.imports.importer
 import pipeline.imports.source_import  # noqa: F401  # imported before the fork
 from pipeline.imports import event_import
 from pipeline.ingest import loader
-from pipeline.jobs import jobs
+from pipeline.jobs import jobs, project_jobs
 from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
@@ -105,6 +105,8 @@ def services_of(data_dir: Path) -> Iterator[PipelineServices]:
 
 def on_services(run: Callable[[PipelineServices], object]) -> Work:
     def work(data_dir: Path, points: Points) -> None:
+        # The time is the same after each kill.
+        vars(project_jobs)["FIRST_WAIT"] = timedelta(0)
         with services_of(data_dir) as services:
             points.begin()
             run(services)

@@ -41,7 +41,7 @@ def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DaysOfSer
         yield month
 
 
-@pytest.mark.many(seconds=60)
+@pytest.mark.many(seconds=90)
 def test_every_job_is_done_once_for_every_day_that_it_owes(month: DaysOfService) -> None:
     days = [CHANGE + number * DAY for number in range(-1, trials(3, 30))]
     month.now = datetime.combine(days[0] - DAY, time(12), UTC)
