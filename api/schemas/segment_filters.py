@@ -63,8 +63,7 @@ class ResultsQuery(SegmentQuery):
 
     as_of: Day | None = Field(
         None,
-        description="Results as first published after the imports of the night that began this local day; "
-        "all visitors only.",
+        description="Results published after the night that began this local day; all visitors only.",
     )
 
     @property
