@@ -13,6 +13,7 @@ from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.cubes import CUBE_BASE
 from pipeline.store.warehouse.segment_dimensions import CUSTOM
+from tests.examples import examples
 
 VISITOR = st.fixed_dictionaries(
     {
@@ -74,6 +75,7 @@ def test_cells_at_the_bounds_of_experiments_variants_and_the_calendar_stay_apart
         assert sorted(found.select("experiment", "variant", "day", "value").rows()) == sorted(cells)
 
 
+@examples(12, 200)
 @given(st.lists(VISITOR, max_size=30), st.integers(0, 30))
 def test_cells_of_parts_add_up_to_the_whole_and_can_be_taken_away(
     drawn: list[dict[str, Any]], cut: int

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.design.analysis_settings import Statistics
 from engine.design.units import AttributeUnit
 from pipeline.store.warehouse import identities
-from tests.examples import examples
+from tests.examples import examples, is_many
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
 from tests.pipeline.rollup.measured_goals import goals, row_of
 from tests.pipeline.rollup.naive_comparison import compare_all
@@ -78,7 +78,8 @@ def check(
         store.rollup.refresh(project.id, None if number is None else [experiments[number].id])
     compare_all(store, rows, experiments, project)
     assert store.rollup.rebuild(project.id).drifted == ()
-    compare_all(store, rows, experiments, project)
+    # Nothing has drifted: the visitors and sums of all are those that were compared before.
+    compare_all(store, rows, experiments if is_many() else experiments[:1], project)
 
 
 @examples(2, 10, seconds=60)
