@@ -1,7 +1,7 @@
 """Goal configs: the keys of each goal type, their checks and defaults."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from engine.errors import Problem
 from engine.measures.event_selection import (
@@ -119,14 +119,18 @@ def missing_event_keys(goals: object) -> Iterator[Problem]:
                 yield Problem(f"goals[{index}].config.{key}", message)
 
 
+_CONFIGS: Final = {
+    goal_type: keys_of(keys, required=REQUIRED_KEYS[goal_type], what=f"the config of a {goal_type} goal")
+    for goal_type, keys in CONFIG_KEYS.items()
+}
+
+
 def config_fits_type(goal: Record) -> Iterable[Problem]:
     """Check the config by the keys of the goal's type."""
     if "goal_type" not in goal or "config" not in goal:
         return
     goal_type, config = goal["goal_type"], goal["config"]
-    what = f"the config of a {goal_type} goal"
-    check = keys_of(CONFIG_KEYS[goal_type], required=REQUIRED_KEYS[goal_type], what=what)
-    problems = list(check(config))
+    problems = list(_CONFIGS[goal_type](config))
     margins = [key for key in MARGIN_KEYS if not problems and config.get(key) is not None]
     if goal.get("is_primary") and margins:
         message = "a guardrail can't be the primary goal, which is to win; make another goal primary"

@@ -6,7 +6,7 @@ from typing import Any, Final
 from engine.errors import Problem
 from engine.validation.check import Check
 from engine.validation.patterns import url_pattern_problem
-from engine.validation.records import keys_of
+from engine.validation.records import key_problems
 from engine.validation.values import choice, shown, text
 from engine.vocabulary import GoalType, UrlMatchType, words
 
@@ -66,7 +66,7 @@ def part_problems(  # noqa: PLR0913  # the rest is said by name
         return [Problem("goal_type", f"{shown(of_type)} {is_no}; use one of {known}")]
     own = {key: check for key, check in EVENT_KEYS[of_type].items() if key not in without}
     keys = {"goal_type": choice(tuple(EVENT_KEYS)), **more, **own}
-    return list(keys_of(keys, required=REQUIRED_KEYS[of_type], what=what)(given))
+    return list(key_problems(keys, REQUIRED_KEYS[of_type], what, given))
 
 
 def selected_events(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any]:

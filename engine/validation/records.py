@@ -5,8 +5,9 @@ fields in `RULES`. The same checks run on JSON-like input before it is built and
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -124,24 +125,28 @@ def keys_of(
     `what` names the object in messages, `definition` (a name and a description) in the schema.
     """
     needed = frozenset(required)
-
-    def check(value: object) -> Iterator[Problem]:
-        if not isinstance(value, Mapping):
-            yield Problem("", f"must be an object, not {shown(value)}")
-            return
-        for key, check_key in checks.items():
-            if value.get(key) is not None:
-                yield from at(key, check_key(value[key]))
-            elif key in needed:
-                yield Problem(key, "is required")
-        yield from unknown_keys(value, checks, what)
-
+    check = partial(key_problems, checks, needed, what)
     definitions = {name: schema for part in checks.values() for name, schema in part.definitions.items()}
     name, description = definition or ("", "")
     schema = _schema_of_keys(checks, needed, name, description)
     if not name:
         return Check(check, schema, definitions)
     return Check(check, reference(name), {name: schema, **definitions})
+
+
+def key_problems(
+    checks: Mapping[str, Check], required: Collection[str], what: str, value: object
+) -> Iterator[Problem]:
+    """Yield the problems of an object with no keys but those of `checks`, as `keys_of` does."""
+    if not isinstance(value, Mapping):
+        yield Problem("", f"must be an object, not {shown(value)}")
+        return
+    for key, check_key in checks.items():
+        if value.get(key) is not None:
+            yield from at(key, check_key(value[key]))
+        elif key in required:
+            yield Problem(key, "is required")
+    yield from unknown_keys(value, checks, what)
 
 
 def _schema_of_keys(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from engine.design.experiment import Experiment, Goal
+from engine.design.goals import tracking_of
 
 # Events that name a goal by its id are of an existing one, so never of these.
 _UNNAMED = "denominator"
@@ -47,11 +48,12 @@ def denominator_of(goal: Goal) -> Goal | None:
         return None
     given = goal.tracking["denominator"]
     config = {key: value for key, value in given.items() if key != "goal_type"}
-    one = Goal(id=_UNNAMED, name=goal.name, goal_type=given["goal_type"], config=config)
-    is_same = one.goal_type == goal.goal_type and _events_of(one) == _events_of(goal)
+    goal_type = given["goal_type"]
+    events = _events_of(tracking_of(goal_type, config))
+    is_same = goal_type == goal.goal_type and events == _events_of(goal.tracking)
     window = {"window": goal.tracking["window"]} if "window" in goal.tracking else {}
     identity = goal.id if is_same else _UNNAMED
-    return Goal(id=identity, name=goal.name, goal_type=one.goal_type, config={**config, **window})
+    return Goal(id=identity, name=goal.name, goal_type=goal_type, config={**config, **window})
 
 
 def steps_before(goal: Goal) -> list[Goal]:
@@ -89,9 +91,9 @@ def _counted(number: int, place: int, goal: Goal) -> Iterator[CountedGoal]:
         yield CountedGoal(number, place, denominator, is_denominator=True, has_denominator=False)
 
 
-def _events_of(goal: Goal) -> dict[str, object]:
-    """Return the keys that select the goal's events."""
-    return {key: goal.tracking[key] for key in _EVENT_KEYS if key in goal.tracking}
+def _events_of(tracking: Mapping[str, object]) -> dict[str, object]:
+    """Return the keys that select the events of a goal."""
+    return {key: tracking[key] for key in _EVENT_KEYS if key in tracking}
 
 
 def _name(config: Mapping[str, Any]) -> str:
