@@ -168,6 +168,7 @@ def test_there_is_no_influence_without_visitors() -> None:
     assert influence_of(analyzed(frame().with_columns(spent=pl.col("orders") > 0), Converted())) is None
 
 
+@pytest.mark.many(seconds=60)
 @pytest.mark.parametrize("kind", [Mean(), Ratio("clicks", "views"), Revenue()])
 def test_a_visitor_who_is_asked_for_only_if_large_enough_misses_nothing(kind: FrameGoal) -> None:
     """Of many draws with tails, no comparison changes by a standard error where nobody is large enough."""
