@@ -1,9 +1,13 @@
 """ASGI middleware: the visitor's cookie set by HTTP, which browsers keep longer than one set by a script."""
 
+import ipaddress
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
+
+from publicsuffixlist import PublicSuffixList
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -34,7 +38,8 @@ class VisitorCookie:
 
     With `require_consent`, and where the browser sends a signal that the project respects, a visitor who has
     no cookie gets none: the id in the state is None then. A cookie that is there is kept alive, but not for
-    a browser that sends such a signal. Answers that a shared cache may keep are left alone.
+    a browser that sends such a signal. Answers that a shared cache may keep are left alone. Without a
+    `cookie_domain` of the project the cookie is of the widest domain that browsers allow, as the script's.
     """
 
     def __init__(self, app: App, client: HasSettings) -> None:
@@ -54,8 +59,9 @@ class VisitorCookie:
             await self._app(scope, receive, send)
             return
         is_secure = scope.get("scheme") == "https"
+        domain = self._client.settings.get("cookie_domain") or widest_domain(headers.get("host", ""))
         cookies = [
-            self._cookie(name, value, is_secure=is_secure)
+            _cookie(name, value, domain, is_secure=is_secure)
             for name, value in ((COOKIE, visitor_id), (MARK, "1"))
         ]
 
@@ -79,14 +85,30 @@ class VisitorCookie:
         # Until the settings are known, consent may be required.
         return None if not settings or settings.get("require_consent") else str(uuid.uuid4())
 
-    def _cookie(self, name: str, value: str, *, is_secure: bool) -> bytes:
-        domain = self._client.settings.get("cookie_domain")
-        parts = [f"{name}={value}", "Path=/", f"Max-Age={MAX_AGE_SECONDS}", "SameSite=Lax"]
-        if domain:
-            parts.append(f"Domain={domain}")
-        if is_secure:
-            parts.append("Secure")
-        return "; ".join(parts).encode("latin-1")
+
+def widest_domain(host: str) -> str | None:
+    """Return the widest domain of a request's host that may have a cookie; None for the host alone."""
+    name = host.partition(":")[0].lower()
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return None if host.startswith("[") else _public_suffixes().privatesuffix(name)
+    return None
+
+
+@cache
+def _public_suffixes() -> PublicSuffixList:
+    # Read at the first request.
+    return PublicSuffixList()
+
+
+def _cookie(name: str, value: str, domain: str | None, *, is_secure: bool) -> bytes:
+    parts = [f"{name}={value}", "Path=/", f"Max-Age={MAX_AGE_SECONDS}", "SameSite=Lax"]
+    if domain:
+        parts.append(f"Domain={domain}")
+    if is_secure:
+        parts.append("Secure")
+    return "; ".join(parts).encode("latin-1")
 
 
 def _decoded(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from truelift.client.visitor_cookie import COOKIE, MARK, MAX_AGE_SECONDS, VisitorCookie
+from truelift.client.visitor_cookie import COOKIE, MARK, MAX_AGE_SECONDS, VisitorCookie, widest_domain
 
 KNOWN = {"Cookie": f"other=1; {COOKIE}=0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"}
 
@@ -62,6 +62,31 @@ def test_a_new_visitor_gets_an_id_which_the_page_knows() -> None:
     assert (cookie["path"], cookie["samesite"], cookie["secure"]) == ("/", "Lax", True)
     assert answer.headers["cache-control"] == "private"
     assert get().text != answer.text
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("shop.example", "shop.example"),
+        ("de.www.Shop.example:8443", "shop.example"),
+        ("www.shop.co.uk", "shop.co.uk"),
+        ("me.github.io", "me.github.io"),
+        ("github.io", None),
+        ("localhost:8000", None),
+        ("127.0.0.1:8000", None),
+        ("[::1]:8000", None),
+    ],
+)
+def test_the_cookie_is_of_the_widest_domain_that_a_browser_allows(host: str, domain: str | None) -> None:
+    assert widest_domain(host) == domain
+
+
+def test_one_visitor_has_one_cookie_on_all_subdomains() -> None:
+    first = get(base_url="https://www.shop.example")
+    cookie = SimpleCookie(first.headers.get_list("set-cookie")[0])[COOKIE]
+    assert cookie["domain"] == "shop.example"
+    other = get(base_url="https://help.shop.example", headers={"Cookie": f"{COOKIE}={cookie.value}"})
+    assert other.text == cookie.value
 
 
 def test_a_known_visitor_keeps_the_id_and_the_cookie_is_kept_alive() -> None:
