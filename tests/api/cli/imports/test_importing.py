@@ -36,7 +36,8 @@ def test_folders_and_databases_have_the_rows_of_files(run: Run, tmp_path: Path, 
     (tmp_path / "all.sql").write_text("SELECT who, arm, bought FROM visitors;\n")
     again = ("--data-dir", tmp_path, *CLEAR, "--name", "Test", "--json")
     first = run("import", tmp_path / "visitors", *again)
-    nothing_else = {"already_there": 0, "of_known_visitors": 0, "left_out": 0, "rejected": 0}
+    others = ("already_there", "of_known_visitors", "left_out", "rejected", "at_repeated_times")
+    nothing_else = dict.fromkeys(others, 0)
     assert first.json["rows"] == {"read": 4_000, "new": 4_000, **nothing_else}
     for location, *options in (
         (tmp_path / "visitors" / "*" / "rows.parquet",),

@@ -44,6 +44,7 @@ def test_several_files_are_read_as_one_and_named_with_their_bad_rows(run: Run, t
         "of_known_visitors": 0,
         "left_out": 0,
         "rejected": 1,
+        "at_repeated_times": 0,
     }
     assert ran.json["events"] == {"new": 5, "already_there": 0}
     twice = run("import", one, one, "--data-dir", tmp_path, *CLEAR)
