@@ -1,11 +1,11 @@
-"""Chromium for all tests of the package, and a site that is served for a module and reset for each test."""
+"""Chromium, and a site that is served once for a module and reset for each test."""
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.api.sdk.browser.site import Site, served_site
 
@@ -26,28 +26,23 @@ def chromium_path(*names: str) -> str:
     return found[0]
 
 
-# No longer than these tests: Playwright runs an event loop meanwhile, beside which no other can begin.
-@pytest.fixture(scope="package")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="package")
-def chromium(playwright: Playwright) -> Iterator[Browser]:
-    with opened_chromium(playwright, chromium_path()) as browser:
+# No longer than a module: Playwright runs an event loop meanwhile, beside which no other can begin.
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with opened_chromium(chromium_path()) as browser:
         yield browser
 
 
 @contextmanager
-def opened_chromium(playwright: Playwright, path: str) -> Iterator[Browser]:
-    browser = playwright.chromium.launch(
-        executable_path=path,
-        args=list(ARGUMENTS),
-        ignore_default_args=["--disable-back-forward-cache"],
-    )
-    yield browser
-    browser.close()
+def opened_chromium(path: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=list(ARGUMENTS),
+            ignore_default_args=["--disable-back-forward-cache"],
+        )
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="module")

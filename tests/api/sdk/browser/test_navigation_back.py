@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page
 
 from tests.api.sdk.browser.conftest import chromium_path, opened_chromium
 from tests.api.sdk.browser.site import Site, a_page
@@ -12,8 +12,8 @@ from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
-def chromium(playwright: Playwright) -> Iterator[Browser]:
-    with opened_chromium(playwright, chromium_path("chromium")) as browser:
+def chromium() -> Iterator[Browser]:
+    with opened_chromium(chromium_path("chromium")) as browser:
         yield browser
 
 
