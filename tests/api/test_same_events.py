@@ -138,7 +138,7 @@ def in_lakes(folder: Path) -> dict[str, str]:
     table = catalog.create_table("shop.orders", schema=rows.schema)
     table.append(rows)
     catalog.close()
-    path = table.location().removeprefix("file://")
+    path = table.metadata_location.removeprefix("file://")
     return {"exposures": 'location = "exposed"', "orders": f'location = "{path}"'}
 
 
