@@ -85,7 +85,7 @@ CATALOG_TESTS := tests/pipeline/store/catalog tests/pipeline/store/ownership tes
   tests/api/idempotency tests/api/test_operations.py tests/api/test_auth.py tests/api/test_services.py \
   tests/api/cli/test_accounts.py tests/api/cli/test_stores.py tests/api/cli/operation/test_backup.py \
   tests/api/routes/test_projects.py tests/api/routes/test_projects_removal.py tests/api/routes/test_experiments.py tests/api/routes/test_members.py \
-  tests/api/routes/imports/test_import_operations.py tests/api/routes/webhooks
+  tests/api/routes/test_runs.py tests/api/routes/imports tests/api/routes/webhooks
 # What else asks the catalog: `make test-all` runs it on PostgreSQL, too.
 CATALOG_CALLERS := tests/api/routes tests/api/dashboard tests/api/operator tests/api/cli/test_checking.py \
   tests/api/cli/client tests/api/cli/test_runs.py \

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.store.catalog.runs import run_repository
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 from tests.api.shops import Shop
@@ -88,3 +89,15 @@ def test_runs_need_their_scopes_and_are_no_strangers_business(
     assert stranger.post(f"{project}/runs", {"kind": "rollup"}).status_code == 404
     other = stranger.a_project()
     assert stranger.get(f"{other}/runs/{run['id']}").status_code == 404
+
+
+def test_a_queue_that_is_full_is_429(
+    customer: Customer, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_repository, "MOST_QUEUED_OF_PROJECT", 0)
+    refused = customer.post(f"{project}/runs", {"kind": "rollup"})
+    error_of(refused, 429, "rate_limited")
+    assert int(refused.headers["Retry-After"]) > 0
+    monkeypatch.undo()
+    monkeypatch.setattr(run_repository, "MOST_QUEUED_OF_ACCOUNT", 0)
+    error_of(customer.post(f"{project}/runs", {"kind": "rollup"}), 429, "rate_limited")
