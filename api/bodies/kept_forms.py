@@ -23,11 +23,8 @@ class KeptForm:
     address: str
     fields: Mapping[str, str]
     kept_at: datetime
-
-    @property
-    def size(self) -> int:
-        """Estimated bytes in memory."""
-        return sum(4 * len(text) + _OVERHEAD_BYTES for field in self.fields.items() for text in field)
+    size: int
+    """Estimated bytes in memory."""
 
 
 class KeptForms:
@@ -38,34 +35,36 @@ class KeptForms:
         self._most_bytes = most_bytes
         self._changing = threading.Lock()
         self._kept: OrderedDict[str, KeptForm] = OrderedDict()
+        self._bytes = 0
 
     def keep(self, address: str, fields: Mapping[str, str], *, now: datetime) -> str:
         """Keep a form, and return its secret; a form that is larger than all may be is dropped at once."""
         secret = secrets.token_urlsafe(_SECRET_BYTES)
+        size = sum(4 * len(text) + _OVERHEAD_BYTES for field in fields.items() for text in field)
         with self._changing:
-            self._kept[secret] = KeptForm(address, fields, now)
+            self._kept[secret] = KeptForm(address, fields, now, size)
+            self._bytes += size
             self._drop_old(now)
-            while sum(form.size for form in self._kept.values()) > self._most_bytes:
-                self._kept.popitem(last=False)
+            while self._bytes > self._most_bytes:
+                self._drop(next(iter(self._kept)))
         return secret
 
-    def address_of(self, secret: str, *, now: datetime) -> str | None:
-        """Return the address of a kept form; None where none is kept."""
+    def find(self, secret: str, *, now: datetime) -> KeptForm | None:
+        """Return the form of a secret; None where none is kept."""
         with self._changing:
             self._drop_old(now)
-            form = self._kept.get(secret)
-            return form.address if form else None
+            return self._kept.get(secret)
 
-    def take(self, secret: str, address: str, *, now: datetime) -> Mapping[str, str] | None:
-        """Return the fields of a form of that address, and keep them no longer; None where none is kept."""
+    def drop(self, secret: str) -> None:
+        """Keep a form no longer."""
         with self._changing:
-            self._drop_old(now)
-            form = self._kept.get(secret)
-            if form is None or form.address != address:
-                return None
-            del self._kept[secret]
-            return form.fields
+            if secret in self._kept:
+                self._drop(secret)
 
     def _drop_old(self, now: datetime) -> None:
-        for secret in [one for one, form in self._kept.items() if form.kept_at + LONGEST <= now]:
-            del self._kept[secret]
+        # The oldest come first.
+        while self._kept and next(iter(self._kept.values())).kept_at + LONGEST <= now:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, secret: str) -> None:
+        self._bytes -= self._kept.pop(secret).size

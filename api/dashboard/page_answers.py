@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.dashboard import formats
-from api.dashboard.forms import fields_of, read_unsigned_form
+from api.dashboard.forms import read_unsigned_form
 from api.dashboard.page_errors import NotSignedInError, OldFormError, PageError
 from api.dashboard.page_threads import on_page_thread
 from api.dashboard.sessions import FORM_FIELD, SignedIn, end_session, find_session
@@ -98,8 +98,9 @@ def signed_in(page: Page) -> Handler:
             return await _to_sign_in(request)
         except OldFormError as error:
             again = redirect(request.url.path)
-            is_kept = keep_typed(request, fields_of(await read_unsigned_form(request)), again)
-            return again if is_kept else await error_page(request, error.status, error.message, session)
+            if await _keep_typed(request, again):
+                return again
+            return await error_page(request, error.status, error.message, session)
         except PageError as error:
             return await error_page(request, error.status, error.message, session)
 
@@ -151,6 +152,10 @@ async def _to_sign_in(request: Request) -> Response:
     if request.method == "GET":
         return back if wanted != "/" else redirect(SIGN_IN)
     with suppress(PageError):
-        if keep_typed(request, fields_of(await read_unsigned_form(request)), back):
+        if await _keep_typed(request, back):
             return back
     return redirect(SIGN_IN)
+
+
+async def _keep_typed(request: Request, answer: Response) -> bool:
+    return await on_page_thread(request, keep_typed, request, await read_unsigned_form(request), answer)

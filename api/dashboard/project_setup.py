@@ -14,7 +14,7 @@ from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError
 from api.dashboard.sessions import SignedIn
-from api.dashboard.typed_forms import take_typed
+from api.dashboard.typed_forms import typed_form
 from engine.currencies import CURRENCIES
 from engine.vocabulary import Platform, words
 
@@ -38,8 +38,9 @@ BLOCKS: Final = (
 async def show_new_project(request: Request, session: SignedIn) -> Response:
     """Show the form of a new project."""
     await require(request, session, CREATE_PROJECTS)
-    typed = take_typed(request) or {"platform": "custom_js"}
-    return await _form(request, session, {name: typed.get(name, "") for name in FIELDS})
+    with typed_form(request) as typed:
+        fields = typed or {"platform": "custom_js"}
+        return await _form(request, session, {name: fields.get(name, "") for name in FIELDS})
 
 
 @signed_in

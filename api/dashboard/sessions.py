@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
@@ -98,12 +99,14 @@ async def end_session(request: Request) -> None:
         await run_in_threadpool(services.catalog.sessions.end, secret)
 
 
-def set_cookie(request: Request, response: Response, secret: str) -> None:
-    """Give a browser the secret of its session, which no script can read."""
+def set_cookie(
+    request: Request, response: Response, secret: str, *, name: str = COOKIE, lifetime: timedelta = LONGEST
+) -> None:
+    """Give a browser a secret, of its session if not named otherwise, which no script can read."""
     response.set_cookie(
-        COOKIE,
+        name,
         secret,
-        max_age=int(LONGEST.total_seconds()),
+        max_age=int(lifetime.total_seconds()),
         httponly=True,
         samesite="lax",
         secure=request.url.scheme == "https",

@@ -1,14 +1,18 @@
 """Typed forms: what was typed outlives a session that ended before it was sent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from cryptography.fernet import InvalidToken
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.bodies.kept_forms import LONGEST
-from api.dashboard.sessions import FORM_FIELD
+from api.bodies.kept_forms import LONGEST, KeptForm
+from api.dashboard.forms import fields_of
+from api.dashboard.page_errors import PageError
+from api.dashboard.sessions import FORM_FIELD, set_cookie
 from api.services import Services
 from pipeline.clock import utc_now
 from pipeline.store.catalog.sign_in.session_repository import LONGEST as LONGEST_SESSION
@@ -16,6 +20,9 @@ from pipeline.store.catalog.sign_in.session_repository import LONGEST as LONGEST
 COOKIE: Final = "truelift_typed"
 # Hidden field: shows that a page was made for a signed-in browser, so that no stranger's form is kept.
 SEAL_FIELD: Final = "seal"
+# Of one browser: the cookie has their secrets, the newest last.
+_MOST_FORMS: Final = 5
+_BETWEEN: Final = "."
 _LEFT_OUT: Final = frozenset({FORM_FIELD, SEAL_FIELD, "submission", "action"})
 
 
@@ -25,34 +32,49 @@ def seal_of(request: Request) -> str:
     return services.cipher.encrypt(request.url.path.encode()).decode()
 
 
-def keep_typed(request: Request, fields: Mapping[str, str], answer: Response) -> bool:
+def keep_typed(request: Request, form: FormData, answer: Response) -> bool:
     """Keep the fields of a sealed form for its browser; False for a form of another page or none."""
+    fields = fields_of(form)
     if not _is_sealed(request, fields.get(SEAL_FIELD, "")):
         return False
     typed = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
     services: Services = request.app.state.services
     secret = services.kept_forms.keep(request.url.path, typed, now=utc_now())
-    answer.set_cookie(
-        COOKIE,
-        secret,
-        max_age=int(LONGEST.total_seconds()),
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-    )
+    secrets = [*_secrets(request), secret][-_MOST_FORMS:]
+    set_cookie(request, answer, _BETWEEN.join(secrets), name=COOKIE, lifetime=LONGEST)
     return True
 
 
 def typed_address(request: Request) -> str | None:
-    """Return the address of the form that is kept for a browser; None without one."""
-    services: Services = request.app.state.services
-    return services.kept_forms.address_of(request.cookies.get(COOKIE, ""), now=utc_now())
+    """Return the address of the newest form that is kept for a browser; None without one."""
+    return next((form.address for _, form in _kept(request)), None)
 
 
-def take_typed(request: Request) -> Mapping[str, str] | None:
-    """Return what a browser typed into the form of a page, once; None where nothing is kept."""
+@contextmanager
+def typed_form(request: Request) -> Iterator[Mapping[str, str] | None]:
+    """Yield what a browser typed into the form of a page, None where nothing is kept; drop it once shown."""
     services: Services = request.app.state.services
-    return services.kept_forms.take(request.cookies.get(COOKIE, ""), request.url.path, now=utc_now())
+    of_page = ((secret, form.fields) for secret, form in _kept(request) if form.address == request.url.path)
+    secret, fields = next(of_page, ("", None))
+    try:
+        yield fields
+    except PageError as error:
+        # Of too much for a page; after others, such as 429, the page is asked for again.
+        if error.status == 422:
+            services.kept_forms.drop(secret)
+        raise
+    services.kept_forms.drop(secret)
+
+
+def _kept(request: Request) -> Iterator[tuple[str, KeptForm]]:
+    services: Services = request.app.state.services
+    for secret in reversed(_secrets(request)):
+        if form := services.kept_forms.find(secret, now=utc_now()):
+            yield secret, form
+
+
+def _secrets(request: Request) -> list[str]:
+    return request.cookies.get(COOKIE, "").split(_BETWEEN)[-_MOST_FORMS:]
 
 
 def _is_sealed(request: Request, seal: str) -> bool:

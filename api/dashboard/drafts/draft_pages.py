@@ -1,7 +1,6 @@
 """Pages that create and edit a draft."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Final, TypedDict, Unpack
 from urllib.parse import quote
 
@@ -31,7 +30,7 @@ from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError, PageError
 from api.dashboard.page_threads import on_page_thread
 from api.dashboard.sessions import SignedIn
-from api.dashboard.typed_forms import take_typed
+from api.dashboard.typed_forms import typed_form
 from api.in_process import OperationAnswer
 
 _MOST_METRICS: Final = 100
@@ -51,21 +50,22 @@ async def show_new_draft(request: Request, session: SignedIn) -> Response:
     """Show the form of a new draft."""
     await require(request, session, WRITE_EXPERIMENTS)
     await read(request, session, _project(request))
-    typed = take_typed(request)
-    form = new_form() if typed is None else (await _read(request, typed))[0]
-    return await _answer(request, session, form, is_typed=typed is not None)
+    with typed_form(request) as typed:
+        form = new_form() if typed is None else (await _read(request, typed))[0]
+        return await _answer(request, session, form, is_typed=typed is not None)
 
 
 @signed_in
 async def show_draft(request: Request, session: SignedIn) -> Response:
     """Show the form of an experiment."""
     await require(request, session, WRITE_EXPERIMENTS)
-    experiment, opened = await _opened(request, session)
-    if typed := take_typed(request):
-        form, opened = await _read(request, typed)
-        return await _answer(request, session, form, experiment=experiment, opened=opened, is_typed=True)
-    form = await on_page_thread(request, form_of, experiment)
-    return await _answer(request, session, form, experiment=experiment, opened=opened)
+    experiment, form, opened = await _opened(request, session)
+    with typed_form(request) as typed:
+        if typed is not None:
+            form, opened = await _read(request, typed)
+        return await _answer(
+            request, session, form, experiment=experiment, opened=opened, is_typed=typed is not None
+        )
 
 
 @signed_in
@@ -94,7 +94,7 @@ async def send_draft(request: Request, session: SignedIn) -> Response:
     """Change an experiment, or answer another button of the form."""
     fields = fields_of(await read_form(request, session, WRITE_EXPERIMENTS))
     form, opened = await _read(request, fields)
-    experiment, _ = await _opened(request, session)
+    experiment = (await read(request, session, address_of(request)))["data"]
     if (action := fields.get("action", "save")) != "save":
         return await _change_form(request, session, form, action, experiment=experiment, opened=opened)
     saved: list[SavedField] = []
@@ -107,9 +107,8 @@ async def send_draft(request: Request, session: SignedIn) -> Response:
             return redirect(address_of(request))
         if answer.status != 412:
             return await _refused(request, session, form, answer, experiment=experiment, opened=opened)
-        experiment, now = await _opened(request, session)
-        merge = partial(_merged, opened, form, experiment, fields)
-        form, saved = await on_page_thread(request, merge)
+        experiment, current, now = await _opened(request, session)
+        form, saved = await on_page_thread(request, opened.merged, form, current, fields)
         opened = now
         # Where nothing of the form has changed, such as by a pause, nothing can be lost.
         if saved:
@@ -119,18 +118,12 @@ async def send_draft(request: Request, session: SignedIn) -> Response:
     )
 
 
-async def _opened(request: Request, session: SignedIn) -> tuple[dict[str, Any], OpenedRevision]:
-    """Read an experiment, and the revision that a form of it is opened with."""
+async def _opened(request: Request, session: SignedIn) -> tuple[dict[str, Any], Form, OpenedRevision]:
+    """Read an experiment, its form, and the revision that the form is opened with."""
     answer = await ask(request, session, address_of(request))
     experiment: dict[str, Any] = content_of(answer)["data"]
     form = await on_page_thread(request, form_of, experiment)
-    return experiment, await on_page_thread(request, OpenedRevision.of, answer.headers["etag"], form)
-
-
-def _merged(
-    opened: OpenedRevision, form: Form, experiment: dict[str, Any], fields: Mapping[str, str]
-) -> tuple[Form, list[SavedField]]:
-    return opened.merged(form, form_of(experiment), fields)
+    return experiment, form, await on_page_thread(request, OpenedRevision.of, answer.headers["etag"], form)
 
 
 async def _read(request: Request, fields: Mapping[str, str]) -> tuple[Form, OpenedRevision]:

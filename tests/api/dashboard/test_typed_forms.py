@@ -8,6 +8,8 @@ from fastapi.testclient import TestClient
 
 from api.bodies.kept_forms import LONGEST
 from api.dashboard import typed_forms
+from api.dashboard.drafts import draft_pages
+from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import COOKIE
 from pipeline.clock import utc_now
 from tests.api.customers import Customer
@@ -126,6 +128,42 @@ def test_a_sign_in_by_link_leads_to_the_form(customer: Customer, path: str, brow
     answer = browser.get(f"/sign-in/{secret}")
     assert answer.headers["location"] == f"{path}/edit"
     assert fields_of(browser.get(answer.headers["location"]))["name"] == TYPED
+
+
+def test_forms_of_several_tabs_are_all_there(
+    customer: Customer, project: str, path: str, browser: TestClient
+) -> None:
+    other = f"{customer.an_experiment(project, name='Other')}/edit"
+    tabs = [(browser.get(address), typed) for address, typed in ((f"{path}/edit", "One"), (other, "Two"))]
+    tabs += [(browser.get(f"{project}/experiments/new"), typed) for typed in ("Three", "Four", "Five", "Six")]
+    end_session(customer, browser)
+    for page, typed in tabs:
+        answer = send(browser, page, name=typed)
+    assert fields_of(sign_in_again(customer, browser, answer))["name"] == "Six"
+    again = [fields_of(browser.get(page.url.path))["name"] for page, _ in reversed(tabs)]
+    # Shown once each, the newest first, and five at most.
+    assert again == ["Five", "Four", "Three", "", "Two", "Checkout button"]
+
+
+def test_a_form_that_was_not_shown_is_kept_unless_no_page_can_show_it(
+    customer: Customer, path: str, browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise PageError(429, "Too many requests.")
+
+    page = browser.get(f"{path}/edit")
+    end_session(customer, browser)
+    answer = send(browser, page, name=TYPED)
+    with monkeypatch.context() as patched:
+        patched.setattr(draft_pages, "_metrics", refuse)
+        browser.post("/sign-in", data={"key": customer.token})
+        assert browser.get(f"{path}/edit").status_code == 429
+    assert fields_of(browser.get(f"{path}/edit"))["name"] == TYPED
+    end_session(customer, browser)
+    answer = send(browser, page, **{"goals[2]__name": TYPED})
+    assert answer.headers["location"] == f"/sign-in?next={path}/edit"
+    browser.post("/sign-in", data={"key": customer.token})
+    assert [browser.get(f"{path}/edit").status_code for _ in range(2)] == [422, 200]
 
 
 def test_an_hour_later_or_for_another_account_nothing_is_shown(

@@ -6,15 +6,18 @@ Work is counted, never timed: the calls of functions that the event loop makes w
 import asyncio
 import json
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 import pytest
 from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
 
 from api.app import create_app
+from api.dashboard.typed_forms import COOKIE
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
-from tests.api.largest.largest_requests import largest_requests
+from tests.api.dashboard.conftest import hidden_field
+from tests.api.largest.largest_requests import FORM, largest_requests
 from tests.api.largest.loop_work import LoopWork, loop_work
 from tests.api.largest.senders import READING, Senders
 
@@ -52,6 +55,22 @@ def test_every_route_at_its_largest_input_keeps_the_loop_free(
             status, content = senders.send(request)
         problems += [f"{request.name}: {said}" for said in judged(status, content, work)]
     assert problems == []
+
+
+def test_a_large_form_of_a_session_that_ended_is_kept_off_the_loop(
+    served: tuple[TestClient, Customer],
+) -> None:
+    client, customer = served
+    path = f"{customer.a_project()}/experiments/new"
+    session = client.post("/sign-in", data={"key": customer.token}).headers["set-cookie"].partition(";")[0]
+    client.cookies.clear()
+    seal = hidden_field(client.get(path, headers={"Cookie": session}), "seal")
+    content = urlencode({"seal": seal} | dict.fromkeys(map(str, range(19_000)), ""))
+    with loop_work(client) as work:
+        answer = client.post(path, content=content, headers=FORM)
+    client.cookies.clear()
+    assert (answer.status_code, COOKIE in answer.headers["set-cookie"]) == (303, True)
+    assert list(judged(answer.status_code, answer.content, work)) == []
 
 
 def judged(status: int, content: bytes, work: LoopWork) -> Iterator[str]:
