@@ -73,7 +73,7 @@ def _request_metrics(requests: Mapping[tuple[str, str, int], int]) -> Iterator[M
 
 def _key_metrics(refusals: Mapping[tuple[Way, Refusal], int]) -> Iterator[Metric]:
     refused = CounterMetricFamily(
-        "truelift_refused_keys", "Keys that were refused with 401.", labels=["way", "reason"]
+        "truelift_refused_keys", "Keys and sign-in links that were refused.", labels=["way", "reason"]
     )
     for labels, count in sorted(refusals.items()):
         refused.add_metric(labels, count)
