@@ -91,7 +91,7 @@ async def _bounded(request: Request) -> Receive:
     except TooManyValuesError as error:
         raise ApiError("payload_too_large", str(error)) from None
     except NestingError as error:
-        raise ApiError("invalid_json", str(error)) from None
+        raise ApiError("invalid_json", f"the message is not JSON: {error}") from None
     parts = [message]
 
     async def receive() -> Message:

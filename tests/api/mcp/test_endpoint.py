@@ -81,7 +81,8 @@ def test_a_message_holds_as_many_values_as_a_body_and_is_nested_as_deep(customer
     error_of(called("[" + "1," * (2**16 + 200) + "1]"), 413, "payload_too_large")
     assert called("[" * 90 + "]" * 90).status_code == 200
     error_of(called("[" * 100 + "]" * 100), 400, "invalid_json")
-    error_of(called("["), 400, "invalid_json")
+    broken = error_of(called("["), 400, "invalid_json")
+    assert broken["message"] == "the message is not JSON: it ends inside a string, a list or an object"
 
 
 def test_an_answer_names_its_request(customer: Customer) -> None:
