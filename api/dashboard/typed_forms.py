@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.bodies.kept_forms import LONGEST, KeptForm
-from api.dashboard.forms import fields_of
+from api.dashboard.forms import SUBMISSION, fields_of
 from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import FORM_FIELD, set_cookie
 from api.services import Services
@@ -20,10 +20,10 @@ from pipeline.store.catalog.sign_in.session_repository import LONGEST as LONGEST
 COOKIE: Final = "truelift_typed"
 # Hidden field: shows that a page was made for a signed-in browser, so that no stranger's form is kept.
 SEAL_FIELD: Final = "seal"
-# Of one browser: the cookie has their secrets, the newest last.
+# Of one browser: the cookie has their secrets, the newest first.
 _MOST_FORMS: Final = 5
 _BETWEEN: Final = "."
-_LEFT_OUT: Final = frozenset({FORM_FIELD, SEAL_FIELD, "submission", "action"})
+_LEFT_OUT: Final = frozenset({FORM_FIELD, SEAL_FIELD, "action"})
 
 
 def seal_of(request: Request) -> str:
@@ -39,9 +39,14 @@ def keep_typed(request: Request, form: FormData, answer: Response) -> bool:
         return False
     typed = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
     services: Services = request.app.state.services
-    secret = services.kept_forms.keep(request.url.path, typed, now=utc_now())
-    secrets = [*_secrets(request), secret][-_MOST_FORMS:]
-    set_cookie(request, answer, _BETWEEN.join(secrets), name=COOKIE, lifetime=LONGEST)
+    secrets = [services.kept_forms.keep(request.url.path, typed, now=utc_now())]
+    for secret, before in _kept(request):
+        # The same form, sent once more.
+        if before.fields.get(SUBMISSION) == typed.get(SUBMISSION):
+            services.kept_forms.drop(secret)
+        else:
+            secrets.append(secret)
+    set_cookie(request, answer, _BETWEEN.join(secrets[:_MOST_FORMS]), name=COOKIE, lifetime=LONGEST)
     return True
 
 
@@ -59,7 +64,7 @@ def typed_form(request: Request) -> Iterator[Mapping[str, str] | None]:
     try:
         yield fields
     except PageError as error:
-        # Of too much for a page; after others, such as 429, the page is asked for again.
+        # Of rows or bytes that no page has; after others, such as 429, the page is asked for again.
         if error.status == 422:
             services.kept_forms.drop(secret)
         raise
@@ -68,13 +73,9 @@ def typed_form(request: Request) -> Iterator[Mapping[str, str] | None]:
 
 def _kept(request: Request) -> Iterator[tuple[str, KeptForm]]:
     services: Services = request.app.state.services
-    for secret in reversed(_secrets(request)):
+    for secret in request.cookies.get(COOKIE, "").split(_BETWEEN)[:_MOST_FORMS]:
         if form := services.kept_forms.find(secret, now=utc_now()):
             yield secret, form
-
-
-def _secrets(request: Request) -> list[str]:
-    return request.cookies.get(COOKIE, "").split(_BETWEEN)[-_MOST_FORMS:]
 
 
 def _is_sealed(request: Request, seal: str) -> bool:
