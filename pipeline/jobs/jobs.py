@@ -24,7 +24,7 @@ from pipeline.runs.import_work import LEFT_FILES_KEPT_FOR, remove_left_imports
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from pipeline.store.catalog.errors import NotFoundError
-from pipeline.store.ownership.catalog_damage import catalog_damage
+from pipeline.store.ownership.catalog_damage import structural_damage
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.webhooks.webhook_messages import (
@@ -137,7 +137,7 @@ def remove_events_beyond_retention(services: PipelineServices) -> bool:
 def verify_catalog(services: PipelineServices) -> None:
     """Verify the file of the catalog on SQLite; DamagedStoreError."""
     path = services.catalog.database.path
-    damage = catalog_damage(path) if path is not None else None
+    damage = structural_damage(path) if path is not None else None
     if damage is not None:
         raise DamagedStoreError(f"the catalog {path} is damaged: {damage}")
 

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -22,6 +23,7 @@ from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from pipeline.sources.watermarks import Watermark, write_watermark
 from pipeline.store.catalog.errors import CatalogError
+from pipeline.store.ownership import catalog_damage
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
 from tests.examples import trials
@@ -130,7 +132,7 @@ def spoil(path: Path, first: int, length: int) -> None:
 
 
 def test_the_rows_of_a_damaged_catalog_that_can_be_read_are_saved(
-    stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Path(shutil.copytree(stores.closed, tmp_path / "store"))
     path, settings = folder / "catalog.sqlite3", Settings(data_dir=folder)
@@ -143,6 +145,11 @@ def test_the_rows_of_a_damaged_catalog_that_can_be_read_are_saved(
     assert "--accept-loss" in finding.action
     with pytest.raises(DamagedStoreError, match="--accept-loss"), open_pipeline(settings):
         pass
+    # One that a full disk or a kill interrupts is done by the next.
+    with monkeypatch.context() as patched:
+        patched.setattr(catalog_damage, "_rows", Mock(side_effect=OSError("no room")))
+        with pytest.raises(OSError, match="no room"), open_pipeline(settings, accept_loss=True):
+            pass
     with open_pipeline(settings, accept_loss=True) as saved:
         (project,) = saved.catalog.projects.all()
         assert saved.catalog.experiments.of_project(project.id)

@@ -10,7 +10,8 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.schema import metadata
-from pipeline.store.ownership.content_mark import is_changed
+from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.content_mark import content_mark, is_changed
 from pipeline.store.private_files import make_private_file
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,16 @@ def catalog_damage(path: Path) -> str | None:
         return (
             "it is not as the service left it: a bit was changed on the disk, or another program wrote to it"
         )
+    return structural_damage(path)
+
+
+def structural_damage(path: Path) -> str | None:
+    """Describe what SQLite finds wrong in a file, which may be in use; None for a sound one.
+
+    It reads through SQLite alone. A process that opens and closes such a file otherwise loses its locks on it
+    (https://www.sqlite.org/howtocorrupt.html), and another process then removes the log that is in use.
+    """
+    # With a cache of its own, so that it finds what is on the disk.
     database = Database(f"sqlite:///{path}")
     try:
         return database.damage()
@@ -33,22 +44,33 @@ def catalog_damage(path: Path) -> str | None:
 
 
 def salvage_catalog(path: Path, aside: Path) -> None:
-    """Move a file aside with its log, and save the rows that can be read into a new one."""
-    for end in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + end)
-        if part.exists():
-            part.rename(aside.with_name(aside.name + end))
-    make_private_file(path)
-    damaged, saved = Database(f"sqlite:///{aside}"), Database(f"sqlite:///{path}")
+    """Save the rows that can be read into a new file, and put it in the place of the damaged one.
+
+    That one is moved aside with its log. Where the process ends in between, the next start finds the damage,
+    or the missing file, again.
+    """
+    # An erasure removes it, should the process end in between.
+    draft = aside.with_name(f"{aside.name}.draft")
+    make_private_file(draft)
+    damaged, saved = Database(f"sqlite:///{path}"), Database(f"sqlite:///{draft}")
     try:
         migrate(saved)
         with saved.write() as target:
             for table in metadata.sorted_tables:
                 number = sum(_save(target, table, row) for row in _rows(damaged, table))
                 logger.warning("%d rows of the table %s were saved from %s", number, table.name, aside)
+        saved.empty_log()
     finally:
         damaged.close()
         saved.close()
+    # The log first: SQLite would take it for the new file's.
+    for end in ("-wal", "-shm", ""):
+        part = path.with_name(path.name + end)
+        if part.exists():
+            part.rename(aside.with_name(aside.name + end))
+    draft.rename(path)
+    for mark in (CommitMark(draft).path, CommitMark(path).path, content_mark(path)):
+        mark.unlink(missing_ok=True)
 
 
 def _save(target: Connection, table: Table, row: dict[str, object]) -> bool:

@@ -1,6 +1,10 @@
 import logging
 import os
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -128,3 +132,18 @@ def test_a_catalog_that_is_damaged_while_it_is_open_is_found(tmp_path: Path) -> 
         path.write_bytes(content)
         with pytest.raises(DamagedStoreError, match=r"catalog\.sqlite3 is damaged"):
             verify_catalog(opened)
+
+
+@pytest.mark.only_on("sqlite")
+def test_another_process_leaves_the_log_of_a_catalog_that_was_verified(tmp_path: Path) -> None:
+    with a_working_store(tmp_path) as closed:
+        project = closed.add_project()
+    with a_working_store(tmp_path) as opened:
+        opened.catalog.database.empty_log()
+        verify_catalog(opened)
+        # As a process that closes the last connection does, SQLite would remove the log.
+        count = "import sqlite3; c = sqlite3.connect('catalog.sqlite3'); c.execute('DELETE FROM job_records')"
+        subprocess.run([sys.executable, "-c", f"{count}; c.commit(); c.close()"], cwd=tmp_path, check=True)
+        opened.catalog.job_records.note_done("job", project.id, "today")
+        with closing(sqlite3.connect(tmp_path / "catalog.sqlite3")) as another:
+            assert another.execute("SELECT period FROM job_records").fetchall() == [("today",)]
