@@ -60,7 +60,6 @@ class Deliveries:
             if not found:
                 return []
             is_found = webhooks.c.id.in_(found)
-            is_found = webhooks.c.id.in_(found)
             named = select(webhooks).where(is_found)
             by_id = {row["id"]: webhook_from(row) for row in connection.execute(named).mappings()}
             owned = select(webhooks.c.id, projects.c.account_id).join(projects).where(is_found)
