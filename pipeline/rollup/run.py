@@ -11,26 +11,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self
-
-import polars as pl
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 from pipeline.clock import utc_now
 from pipeline.disk_space import DiskFullError
-from pipeline.rollup.aggregates import add_up, negate, of_experiment
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due, rules_of
 from pipeline.rollup.earlier_sums import complete_earlier_sums
 from pipeline.rollup.erasing import ErasureTarget, erase_person, look_for_person
 from pipeline.rollup.publications import Publications
+from pipeline.rollup.result_digest import ResultDigest
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
-from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
@@ -341,30 +337,6 @@ class Rollup:
         with self._warehouse.cursor() as cursor:
             return published_rollups.find_all(cursor, [one.id for one in experiments])
 
-    def _digests(self, due: Iterable[Due]) -> dict[str, "ResultDigest"]:
+    def _digests(self, due: Iterable[Due]) -> dict[str, ResultDigest]:
         with self._warehouse.cursor() as cursor:
             return {one.experiment.id: ResultDigest.take(cursor, one.experiment.id) for one in due}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ResultDigest:
-    """Digest of an experiment's visitors, with all of its sums."""
-
-    digest: tuple[int, ...]
-    cells: pl.DataFrame
-
-    @classmethod
-    def take(cls, cursor: Cursor, experiment_id: str) -> Self:
-        """Read visitors and sums from the store."""
-        cells = aggregates.read_all(cursor, experiment_id)
-        return cls(visitors.digest(cursor, experiment_id), of_experiment(cells, 0))
-
-    def agrees_with(self, other: Self) -> bool:
-        """Compare the visitors, and the sums of every segment that both have."""
-        shared = set(self.cells["dimension"]) & set(other.cells["dimension"])
-        shared |= {aggregates.EVERYONE, aggregates.SINCE_EXPOSURE}
-        difference = add_up([self._of(shared), negate(other._of(shared))])
-        return self.digest == other.digest and difference.is_empty()
-
-    def _of(self, dimensions: set[str]) -> pl.DataFrame:
-        return self.cells.filter(pl.col("dimension").is_in(dimensions))

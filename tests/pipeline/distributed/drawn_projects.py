@@ -13,7 +13,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.design.units import AttributeUnit
 from pipeline.distributed.event_files import SCHEMA, typed
-from pipeline.rollup.run import ResultDigest
+from pipeline.rollup.result_digest import ResultDigest
 from pipeline.snapshots.manifest import Manifest
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.connection import fetch_frame
