@@ -5,10 +5,8 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars as pl
@@ -20,45 +18,12 @@ from engine.design.units import AttributeUnit, Unit
 from engine.errors import InvalidDesignError
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import rule_of
-from pipeline.erasure import person_erasure
-from pipeline.erasure.holders import HOLDERS
-from pipeline.erasure.person_erasure import Receipt, end_begun_erasures, erase
 from pipeline.events.hashing import hash64
-from pipeline.snapshots.writer import Snapshots
 from pipeline.store.warehouse import visitors
-from pipeline.store.warehouse.erasure.segment_texts import ERASED
 from tests.builders import NOW
+from tests.pipeline.erasure.erased_persons import GONE, GONE_USER, STAYS, erase_visitor, fill
 from tests.pipeline.uncompressed_copies import uncompressed
-from tests.pipeline.working_store import (
-    WorkingStore,
-    a_purchase,
-    a_working_store,
-    an_event,
-    an_exposure,
-    now_of,
-)
-
-GONE, STAYS = "ann-7d1f", "bob-52aa"
-GONE_USER = "ann@x.example"
-
-
-def fill(store: WorkingStore, project: Project, experiment: Experiment) -> None:
-    """Acknowledge events of two people, each on two devices, through the spool."""
-    rows = [
-        event
-        for name, user in ((GONE, GONE_USER), (STAYS, "bob@x.example"))
-        for event in (
-            an_exposure(experiment, 0, name, user_id=user, region=f"town of {name}"),
-            an_exposure(experiment, 0, f"{name}-phone", user_id=user),
-            a_purchase(name, transaction_id=f"order of {name}"),
-            a_purchase(None, user_id=user),
-        )
-    ]
-    asyncio.run(store.ingest.submit(project.id, rows))
-
-
-def erase_visitor(store: WorkingStore, project: Project, name: str = GONE) -> Receipt:
-    return erase(store, project, name, id_type="visitor", actor="test")
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 
 def files_with(folder: Path, copies: Path, name: str) -> set[str]:
@@ -129,37 +94,6 @@ def test_the_second_time_nothing_is_found_and_everything_is_in_order(
     assert erase_visitor(store, project).events == 4
     assert erase_visitor(store, project).events == 0
     assert store.observe(experiment, project).visitors.tolist() == [1, 0]
-
-
-def test_an_erasure_that_failed_is_completed_the_next_time(
-    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = fail_at_snapshot(store, project, experiment, monkeypatch)
-    assert snapshot_bytes(store) == before
-    assert erase_visitor(store, project).snapshot_written
-    assert snapshot_bytes(store) != before
-
-
-def fail_at_snapshot(
-    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> list[bytes]:
-    """Begin an erasure that cannot write the snapshot; return the snapshot before."""
-    fill(store, project, experiment)
-    store.snapshots.write(project.id)
-    before = snapshot_bytes(store)
-    with monkeypatch.context() as patched:
-        patched.setattr(Snapshots, "write", fail)
-        with pytest.raises(OSError, match="no room"):
-            erase_visitor(store, project)
-    return before
-
-
-def fail(*_: Any, **__: Any) -> None:
-    raise OSError("no room")
-
-
-def snapshot_bytes(store: WorkingStore) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(store.settings.snapshots_path.rglob("*.parquet"))]
 
 
 def test_events_that_the_warehouse_refused_go_too(
@@ -255,139 +189,6 @@ def test_the_index_forgets_a_person_before_and_after_it_is_sorted(
         erase_visitor(store, project)
         for name, is_known in ((GONE, False), (f"{GONE}-phone", False), (STAYS, True)):
             assert bool(opened.of_visitor(project.id, [rule], hash64(name)).variant_ids) is is_known
-
-
-STEPS = [one.name for one in HOLDERS if one.erase is not None]
-
-
-@pytest.mark.parametrize(
-    "steps",
-    [pytest.param(STEPS[::3], id="some"), pytest.param(STEPS, id="all", marks=pytest.mark.long(seconds=6))],
-)
-def test_an_erasure_that_is_killed_at_any_step_is_ended_by_the_next_run(
-    store: WorkingStore,
-    project: Project,
-    experiment: Experiment,
-    monkeypatch: pytest.MonkeyPatch,
-    steps: list[str],
-) -> None:
-    rows = [an_exposure(experiment, 0, step, custom=f'{{"mail":"{step}"}}') for step in steps]
-    store.write(project, *rows)
-    store.snapshots.write(project.id)
-    store.rollup.refresh(project.id)
-    store.nights.keep([experiment], project, [NOW.date()], run_id="run_1", now=NOW)
-    assert len(STEPS) > 5
-    for step in steps:
-        broken = [replace(one, erase=fail) if one.name == step else one for one in HOLDERS]
-        with monkeypatch.context() as patched:
-            patched.setattr(person_erasure, "HOLDERS", tuple(broken))
-            with pytest.raises(OSError, match="no room"):
-                erase_visitor(store, project, step)
-        receipt = erase_visitor(store, project, step)
-        # As it was when it began.
-        assert (receipt.events, receipt.is_complete, receipt.recounted) == (1, True, (experiment.id,))
-    assert store.observe(experiment, project).visitors.tolist() == [0, 0]
-
-
-def test_an_erasure_that_is_killed_is_ended_by_the_service(
-    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = fail_at_snapshot(store, project, experiment, monkeypatch)
-    assert audited(store, project) == []
-    end_begun_erasures(store)
-    after = snapshot_bytes(store)
-    assert after != before
-    # As who asked for it would have left it.
-    assert audited(store, project) == [("test", [None, 4])]
-    # Nothing is left to be ended.
-    end_begun_erasures(store)
-    assert snapshot_bytes(store) == after
-    assert len(audited(store, project)) == 1
-
-
-def test_an_erasure_that_is_killed_after_its_audit_entry_has_no_second_one(
-    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(store, project, experiment)
-    with monkeypatch.context() as patched:
-        patched.setattr(person_erasure, "forget_pending", fail)
-        with pytest.raises(OSError, match="no room"):
-            erase_visitor(store, project)
-    end_begun_erasures(store)
-    assert audited(store, project) == [("test", [None, 4])]
-
-
-def test_an_erasure_that_an_earlier_version_began_gets_its_audit_entry(
-    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        # That version noted neither the receipt nor the actor.
-        patched.setattr(person_erasure, "replace", lambda erased, **_: erased)
-        fail_at_snapshot(store, project, experiment, monkeypatch)
-    end_begun_erasures(store)
-    assert audited(store, project) == [("interrupted erasure", [None, 4])]
-
-
-def audited(store: WorkingStore, project: Project) -> list[tuple[str, Any]]:
-    entries = store.catalog.audit.page(project.account_id).items
-    return [(one.actor, one.changes["events"]) for one in entries if one.subject_id.startswith("ers_")]
-
-
-def test_a_text_that_two_persons_had_goes_with_the_second(store: WorkingStore, project: Project) -> None:
-    experiment = store.add_experiment(project)
-    shared = '{"plan":"gold","who":"house 7"}'
-    rows = [an_exposure(experiment, 0, name, custom=shared, region="Faraway") for name in (GONE, STAYS)]
-    others = [
-        an_exposure(experiment, number % 2, f"v{number}", custom='{"plan":"gold"}') for number in range(9)
-    ]
-    store.write(project, *rows, *others)
-    store.nights.keep([experiment], project, [NOW.date()], run_id="run_1", now=NOW)
-    store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
-    store.rollup.refresh(project.id)
-    ended = now_of(store, experiment)
-
-    def told() -> list[Any]:
-        night = store.nights.available_segments(ended, project, night=NOW.date(), now=NOW)
-        return [store.results.available_segments(ended), night]
-
-    first = told()
-    assert "Faraway" in str(first[0])
-    erase_visitor(store, project, GONE)
-    assert told() == first
-    receipt = erase_visitor(store, project, STAYS)
-    assert receipt.sums_kept == (experiment.id,)
-    for one in told():
-        assert one["regions"] == [ERASED]
-        values = {custom["key"]: custom["values"] for custom in one["custom_dimensions"]}
-        assert values == {"plan": ["gold"], "who": [ERASED]}
-    filters = {"custom_dimension_key": "plan", "custom_dimension_value": "gold"}
-    assert store.observe(ended, project, filters).visitors.tolist() == [7, 4]
-    assert store.observe(ended, project, {"region": ERASED}).visitors.tolist() == [2, 0]
-    assert store.observe(ended, project, {"region": ERASED, **filters}).visitors.tolist() == [2, 0]
-
-
-def test_texts_that_an_earlier_version_left_are_blanked_once(store: WorkingStore, project: Project) -> None:
-    experiment = store.add_experiment(project)
-    left = an_exposure(experiment, 0, GONE, custom='{"plan":"gold","mail":"ann@x.example"}', region="Faraway")
-    others = [an_exposure(experiment, 1, f"v{number}", custom='{"plan":"gold"}') for number in range(3)]
-    store.write(project, left, *others)
-    store.nights.keep([experiment], project, [NOW.date()], run_id="run_1", now=NOW)
-    ended = store.change(experiment, status="completed", completed_at=NOW - timedelta(minutes=5))
-    store.rollup.refresh(project.id)
-    with store.warehouse.transaction() as cursor:
-        visitors.remove(cursor, "visitors", experiment.id, pl.Series([hash64(GONE)], dtype=pl.UInt64))
-    before = store.results.available_segments(ended)
-    assert "ann@x.example" in str(before)
-    end_begun_erasures(store)
-    night = store.nights.available_segments(ended, project, night=NOW.date(), now=NOW)
-    for one in (store.results.available_segments(ended), night):
-        assert one["regions"] == [ERASED]
-        values = {custom["key"]: custom["values"] for custom in one["custom_dimensions"]}
-        assert values == {"plan": ["gold"], "mail": [ERASED]}
-    assert store.observe(ended, project, {"region": ERASED}).visitors.tolist() == [1, 0]
-    number = store.rollup.publications.number(experiment.id)
-    end_begun_erasures(store)
-    assert store.rollup.publications.number(experiment.id) == number
 
 
 def test_an_erasure_takes_turns_with_refreshes_and_new_events(
