@@ -96,12 +96,11 @@ def _open_catalog(settings: Settings, findings: list[Finding]) -> Catalog | None
     if path is not None and not path.exists():
         findings.append(Finding("catalog", f"{path} is missing", RESTORE))
         return None
-    damage = catalog_damage(path) if path is not None else None
-    if damage is not None:
-        findings.append(Finding("catalog", f"{path} is damaged: {damage}", RESTORE))
-        return None
     try:
-        return Catalog.open(settings)
+        damage = catalog_damage(path) if path is not None else None
+        if damage is None:
+            return Catalog.open(settings)
+        findings.append(Finding("catalog", f"{path} is damaged: {damage}", RESTORE))
     except DamagedStoreError as error:
         findings.append(Finding("catalog", error.problem, RESTORE))
     except CatalogError as error:

@@ -7,7 +7,9 @@ from pathlib import Path
 from sqlalchemy import Connection, Table, select, text
 from sqlalchemy.exc import DatabaseError, IntegrityError
 
+from pipeline.store.catalog.backends import opening_error
 from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.schema import metadata
 from pipeline.store.ownership.commit_mark import CommitMark
@@ -18,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def catalog_damage(path: Path) -> str | None:
-    """Describe the damage of a SQLite file; None for a sound one, an empty one, and none at all."""
+    """Describe the damage of a SQLite file; None for a sound one, an empty one, and none; CatalogError."""
     if not path.exists() or not path.stat().st_size:
         return None
     # Before SQLite moves its log into the file.
@@ -30,7 +32,7 @@ def catalog_damage(path: Path) -> str | None:
 
 
 def structural_damage(path: Path) -> str | None:
-    """Describe what SQLite finds wrong in a file, which may be in use; None for a sound one.
+    """Describe what SQLite finds wrong in a file, which may be in use; None for a sound one. CatalogError.
 
     It reads through SQLite alone. A process that opens and closes such a file otherwise loses its locks on it
     (https://www.sqlite.org/howtocorrupt.html), and another process then removes the log that is in use.
@@ -39,6 +41,8 @@ def structural_damage(path: Path) -> str | None:
     database = Database(f"sqlite:///{path}")
     try:
         return database.damage()
+    except CatalogBusyError as error:
+        raise opening_error(error) from error
     finally:
         database.close()
 

@@ -13,6 +13,7 @@ from pipeline.inspection import inspect_store
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import CatalogError
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.spool.segments import segment_paths
 from pipeline.store.warehouse import events
@@ -115,6 +116,17 @@ def test_a_catalog_that_lost_commits_is_refused(tmp_path: Path, name: str) -> No
     assert name != "catalog.sqlite3" or not (folder / name).exists()
     assert count_stored(folder, accept_loss=True) == STORED
     assert count_stored(folder) == STORED
+
+
+@pytest.mark.only_on("sqlite")
+def test_a_catalog_that_cannot_be_opened_is_refused_with_the_reason(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    (tmp_path / "catalog.sqlite3").mkdir()
+    reason = "cannot be opened: unable to open database file"
+    with pytest.raises(CatalogError, match=reason), open_pipeline(settings):
+        pass
+    (finding,) = inspect_store(settings)
+    assert reason in finding.problem
 
 
 def test_a_warehouse_without_its_catalog_is_refused(
