@@ -21,7 +21,6 @@ from engine.display.document import Document
 from engine.display.markdown_text import markdown_of
 from engine.display.report_document import goal_table, health_notes, primary_first, verdict_card
 from pipeline.clock import utc_now
-from pipeline.results.filters import SegmentFilters
 
 NAME: Final = "should_we_ship"
 # The operation whose permissions and checks the tool has.
@@ -71,7 +70,7 @@ async def answer_ship(operation: Operation, arguments: Mapping[str, Any], reques
 def _report(services: Services, project_id: str, experiment_id: str) -> Report:
     experiment = services.catalog.experiments.get(project_id, experiment_id)
     project = services.catalog.projects.find(project_id)
-    return services.nights.report(experiment, project, SegmentFilters(), night=None, now=utc_now())
+    return services.results.report(experiment, project, now=utc_now())
 
 
 def _document(report: Report) -> Document:

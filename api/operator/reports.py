@@ -38,5 +38,5 @@ async def create_report(request: Request) -> JSONResponse:
 
 
 def _content(services: Services, wanted: ReportRequest) -> bytes:
-    report = report_of_experiment(services.catalog, services.nights, wanted.experiment_id, now=utc_now())
+    report = report_of_experiment(services.catalog, services.results, wanted.experiment_id, now=utc_now())
     return content_by_another_process(report, wanted.format)

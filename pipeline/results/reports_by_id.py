@@ -5,16 +5,15 @@ from datetime import datetime
 from engine.analysis.results.report import Report
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.results.filters import SegmentFilters
-from pipeline.results.nights import Nights
+from pipeline.results.results import Results
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 
 
-def report_of_experiment(catalog: Catalog, nights: Nights, experiment_id: str, *, now: datetime) -> Report:
+def report_of_experiment(catalog: Catalog, results: Results, experiment_id: str, *, now: datetime) -> Report:
     """Report an experiment of any project, of all its visitors; NotFoundError."""
     project, experiment = find_experiment(catalog, experiment_id)
-    return nights.report(experiment, project, SegmentFilters(), night=None, now=now)
+    return results.report(experiment, project, now=now)
 
 
 def find_experiment(catalog: Catalog, experiment_id: str) -> tuple[Project, Experiment]:

@@ -22,7 +22,7 @@ def stored_report(data_dir: Path, experiment_id: str, format_: "Format") -> byte
     service = find_service(data_dir)
     if service is None:
         with opened_store(data_dir) as store:
-            report = report_of_experiment(store.catalog, store.nights, experiment_id, now=utc_now())
+            report = report_of_experiment(store.catalog, store.results, experiment_id, now=utc_now())
         return report_content(report, format_)
     client = ServiceClient(service, operator_token(service.settings))
     body = {"experiment_id": experiment_id, "format": format_}

@@ -29,7 +29,7 @@ _CONFIGURATION: Final[dict[str, str | bool | int | float | list[str]]] = {
 }
 
 
-# Types that Polars takes from nobody, on their own or within others.
+# Types that Polars does not read, on their own or within others.
 _UNKNOWN_TYPES: Final = ("INTERVAL", "UNION", "TIME WITH TIME ZONE", "BIGNUM", "VARINT")
 
 
@@ -39,7 +39,7 @@ def read_duckdb_file(
     """Yield the rows of a query as frames of at most so many rows, as of one state of the file.
 
     They have the `columns`, or all without any; where one is missing, there are all, and no rows.
-    They are copied to a temporary file first, as nobody can write to a file of DuckDB while it is open.
+    They are copied to a temporary file first, since a file of DuckDB that is open cannot be written to.
 
     Raises:
         SourceDatabaseError: the file cannot be opened, or refuses the query.

@@ -25,7 +25,7 @@ _SESSION: Final = (
     "SET max_parallel_workers_per_gather = 0",
     "SET application_name = 'truelift import'",
 )
-# The server ends a session that asks for no further rows for so long, so that it holds up nobody else.
+# The server ends a session that asks for no further rows for so long, so that it holds up no other session.
 _IDLE_LIMIT: Final = "60s"
 _WHOLE: Final = ("int2", "int4", "int8", "oid")
 _TIMES: Final = {
