@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import Mock
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -16,6 +17,7 @@ from pipeline.backup.restoring import restore_backup
 from pipeline.backup.writing import write_backup
 from pipeline.backup_manifest import BackupError
 from pipeline.clock import utc_now
+from pipeline.disk_space import DiskFullError
 from pipeline.encryption_key import SecretsKeyError
 from pipeline.erased_keys import ErasedKeys
 from pipeline.inspection import inspect_store
@@ -25,9 +27,11 @@ from pipeline.sources.watermarks import Watermark, write_watermark
 from pipeline.store.catalog.errors import CatalogError
 from pipeline.store.ownership import catalog_damage
 from pipeline.store.ownership.damage import DamagedStoreError
+from pipeline.store.ownership.warehouse_salvage import salvage_warehouse
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
 from tests.examples import trials
 from tests.pipeline.event_counts import count_by_type
+from tests.pipeline.full_disk import no_file_larger_than
 from tests.pipeline.working_store import a_working_store, an_event, an_exposure
 
 pytestmark = pytest.mark.only_on("sqlite")
@@ -175,3 +179,18 @@ def test_the_rows_of_a_damaged_warehouse_that_can_be_read_are_saved(stores: Stor
         assert {finding.part for finding in inspect_store(settings)} <= {"snapshots"}
     # All events but where the block was theirs, or of the list of all tables.
     assert saved.count(VISITORS + 9) >= len(saved) / 2 > 0
+
+
+def test_a_full_disk_leaves_a_damaged_warehouse_as_it_is(tmp_path: Path) -> None:
+    # A quote in its path is no end of a text in SQL.
+    folder = tmp_path / "o'hara"
+    folder.mkdir()
+    path, aside = folder / "warehouse.duckdb", folder / "warehouse.duckdb.damaged"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE numbers AS SELECT hash(range) AS number FROM range(300_000)")
+    with no_file_larger_than(path.stat().st_size // 2), pytest.raises(DiskFullError):
+        salvage_warehouse(path, aside)
+    assert list(folder.iterdir()) == [path]
+    assert salvage_warehouse(path, aside)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM numbers").fetchall() == [(300_000,)]
