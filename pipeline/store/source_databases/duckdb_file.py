@@ -1,9 +1,10 @@
 """DuckDB files of others, opened for reading only, and closed before their rows are used."""
 
+import errno
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import IO, Final
 
 import duckdb
@@ -60,7 +61,9 @@ def read_duckdb_file(
 def _copy_rows(
     path: Path, query: Query, copy: IO[bytes], *, rows: int, columns: Sequence[str] | None
 ) -> None:
-    with duckdb.connect(str(path), read_only=True, config=_CONFIGURATION) as connection:
+    # Of itself DuckDB would write beside the file, where nobody expects it.
+    configuration = {**_CONFIGURATION, "temp_directory": gettempdir()}
+    with duckdb.connect(str(path), read_only=True, config=configuration) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         # The line break ends a comment at the end of the query.
         found = connection.sql(f"SELECT * FROM ({_qualified(connection, query).statement}\n)")
@@ -98,4 +101,6 @@ def _qualified(connection: duckdb.DuckDBPyConnection, query: Query) -> Query:
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"there is no space for a copy of its rows in {gettempdir()}; name another folder in TMPDIR"
     return str(error).partition("\n")[0]

@@ -1,5 +1,6 @@
 """Locations lead to tables: files, patterns, partitioned folders, databases, lakes."""
 
+import errno
 from pathlib import Path
 
 import duckdb
@@ -107,6 +108,32 @@ def test_a_duckdb_file_that_changes_while_it_is_read_is_refused(
         UnreadableSourceError, match=r"^shop\.duckdb changed while it was read; import it again"
     ):
         next(read_tables(find_tables([str(path)], query=ORDERS)))
+
+
+def test_a_full_disk_is_said_to_be_that_of_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **_named: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "shop.duckdb"
+    duckdb.connect(str(path)).close()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(duckdb_file, "_copy_rows", fail)
+    with pytest.raises(UnreadableSourceError, match=f"no space for a copy of its rows in {tmp_path}; "):
+        next(read_tables(find_tables([str(path)], query=ORDERS)))
+
+
+def test_a_query_that_needs_the_disk_writes_to_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = tmp_path / "shop.duckdb", tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    duckdb.connect(str(path)).close()
+    where = Query(sql="SELECT current_setting('temp_directory') AS folder")
+    (_, chunk) = read_tables(find_tables([str(path)], query=where))
+    assert chunk.rows["folder"].to_list() == [str(folder)]
 
 
 def test_a_duckdb_file_can_be_written_to_while_its_rows_are_used(tmp_path: Path) -> None:
