@@ -89,14 +89,16 @@ def _without_compounds(chunk: Chunk) -> Chunk:
 
 
 def _with_usable_times(chunk: Chunk, context: RequestContext) -> Chunk:
-    """Read numbers as times, and move rows of a time before 2000 or over a year ahead to the invalid ones."""
+    """Write times as ISO 8601 does; rows of one before 2000 or over a year ahead become invalid ones."""
     name, kind = "timestamp", chunk.rows.schema.get("timestamp")
     if kind is None:
         return chunk
     us, fault = read_times(chunk.rows, name, "UTC", now_us=context.received_us)
     at = pl.from_epoch(us, time_unit="us").dt.replace_time_zone("UTC")
     rows = chunk.rows.with_columns(at.alias(_AT), fault.alias(_FAULT))
-    is_number = pl.col(name).str.contains(r"^[\d.]+$") if kind == pl.String else pl.lit(kind.is_numeric())
+    is_number = pl.lit(kind.is_numeric())
+    if kind == pl.String:
+        is_number = pl.col(name).str.contains(r"^\s*[\d.]+\s*$")
     if fault.null_count() < len(fault):
         # What is no time at all is refused by the decoder, in its words.
         is_told = pl.col(_AT).is_not_null() | is_number
@@ -106,14 +108,20 @@ def _with_usable_times(chunk: Chunk, context: RequestContext) -> Chunk:
         faulty = rows.clear()
     if kind.is_numeric():
         rows = rows.with_columns(pl.col(_AT).alias(name))
-    elif kind == pl.String and rows.select(is_number.any()).item():
-        text = pl.when(is_number).then(pl.col(_AT).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ"))
+    elif kind == pl.String and rows.select((is_other := _is_other_time(name)).any()).item():
+        # The decoder takes any other number for milliseconds.
+        text = pl.when(is_other).then(pl.col(_AT).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ"))
         rows = rows.with_columns(text.otherwise(pl.col(name)).alias(name))
     bad = [
         BadRow(line, f"invalid_timestamp: {why}", chunk.table)
         for line, why in faulty.select(LINE, _FAULT).iter_rows()
     ]
     return replace(chunk, rows=rows.drop(_AT, _FAULT), bad_rows=(*chunk.bad_rows, *bad))
+
+
+def _is_other_time(name: str) -> pl.Expr:
+    """Tell whether a text is a time that is not written as ISO 8601 does."""
+    return pl.col(_AT).is_not_null() & ~pl.col(name).str.contains(r"^\d{4}-\d\d-\d\d")
 
 
 def _within_calendar(chunk: Chunk) -> Chunk:

@@ -48,6 +48,20 @@ def test_a_row_that_the_rules_refuse_is_named_by_line_and_the_rest_taken() -> No
     assert bad.reason.startswith("invalid_visitor_id: ")
 
 
+@pytest.mark.parametrize("text", [" 1580472000 ", "1580472000000", "31.01.2020 12:00", "31/01/2020 12:00:00"])
+def test_a_time_is_read_as_in_tables_of_visitors(text: str) -> None:
+    read = read_event_rows(chunk_of({**EXPOSURE, "timestamp": text}), RECEPTION)
+    assert read.bad_rows == ()
+    assert read.events["occurred_at"].to_list() == [1_580_472_000_000_000]
+
+
+@pytest.mark.parametrize("text", ["99999999", " 99999999 ", "1999-12-31", "2099-01-01", "31.12.1999"])
+def test_a_time_outside_of_the_years_of_tables_is_a_bad_row(text: str) -> None:
+    read = read_event_rows(chunk_of({**EXPOSURE, "timestamp": text}, EXPOSURE), RECEPTION)
+    assert read.events.height == 1
+    assert [(bad.line, bad.reason.partition(":")[0]) for bad in read.bad_rows] == [(2, "invalid_timestamp")]
+
+
 @pytest.mark.parametrize("depth", [900, 960, 1_000, 3_000])
 def test_attributes_that_nest_too_deep_are_a_bad_row_of_its_line(depth: int) -> None:
     deep = {**EXPOSURE, "event_id": "e2", "attributes": '{"a":' + "[" * depth + "]" * depth + "}"}
