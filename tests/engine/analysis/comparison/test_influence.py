@@ -1,6 +1,6 @@
 """Comparisons without single visitors are those of the data from which these visitors are removed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -168,23 +168,48 @@ def test_there_is_no_influence_without_visitors() -> None:
     assert influence_of(analyzed(frame().with_columns(spent=pl.col("orders") > 0), Converted())) is None
 
 
+def with_tails(rng: np.random.Generator) -> pl.DataFrame:
+    """Draw three variants of one size, whose values have tails of any length."""
+    size, tail = int(rng.integers(30, 900)), rng.uniform(0.1, 1.6)
+    return pl.DataFrame(
+        {
+            "variant": np.repeat(["A", "B", "C"], size),
+            "views": 1 + rng.poisson(4, 3 * size),
+            "clicks": np.ceil(rng.lognormal(0, tail, 3 * size) * np.repeat([1.0, 1.0, 1.3], size)),
+            "spent": rng.lognormal(0, tail, 3 * size).round(2),
+        }
+    )
+
+
+def with_outliers(rng: np.random.Generator) -> pl.DataFrame:
+    """Draw a small variant with one or two outliers of any share, and B up to four standard errors higher."""
+    arms = [rng.random(size) for size in (*rng.permutation([100, 900]), 100)]
+    small = min(arms[:2], key=len)
+    outliers, share = int(rng.integers(1, 3)), rng.uniform(0.02, 0.3)
+    others = small[outliers:]
+    small[:outliers] = others.mean() + np.sqrt(share / (1 - outliers * share) * others.size * others.var())
+    higher = rng.uniform(0, 4) * np.sqrt(sum(arm.var() / arm.size for arm in arms[:2]))
+    arms[1] += arms[0].mean() - arms[1].mean() + higher
+    spent = (100 * np.concatenate(arms).clip(0)).round()
+    variants = np.repeat(["A", "B", "C"], [arm.size for arm in arms])
+    return pl.DataFrame({"variant": variants, "spent": spent})
+
+
 @pytest.mark.many(seconds=60)
-@pytest.mark.parametrize("kind", [Mean(), Ratio("clicks", "views"), Revenue()])
-def test_a_visitor_who_is_asked_for_only_if_large_enough_misses_nothing(kind: FrameGoal) -> None:
-    """Of many draws with tails, no comparison changes by a standard error where nobody is large enough."""
+@pytest.mark.parametrize(
+    ("kind", "draw"),
+    [
+        *((kind, with_tails) for kind in (Mean(), Ratio("clicks", "views"), Revenue())),
+        *((kind, with_outliers) for kind in (Mean(), Revenue())),
+    ],
+)
+def test_a_visitor_who_is_asked_for_only_if_large_enough_misses_nothing(
+    kind: FrameGoal, draw: Callable[[np.random.Generator], pl.DataFrame]
+) -> None:
+    """Of many draws, no comparison changes by a standard error where nobody is large enough."""
     skipped = 0
     for seed in range(trials(25, 400)):
-        rng = np.random.default_rng(seed)
-        size, tail = int(rng.integers(30, 900)), rng.uniform(0.1, 1.6)
-        rows = pl.DataFrame(
-            {
-                "variant": np.repeat(["A", "B", "C"], size),
-                "views": 1 + rng.poisson(4, 3 * size),
-                "clicks": np.ceil(rng.lognormal(0, tail, 3 * size) * np.repeat([1.0, 1.0, 1.3], size)),
-                "spent": rng.lognormal(0, tail, 3 * size).round(2),
-            }
-        )
-        data = analyzed(rows, kind)
+        data = analyzed(draw(np.random.default_rng(seed)), kind)
         values, largest = data.evidence.values, data.evidence.largest
         influence = influence_of(data)
         assert influence is not None
