@@ -9,7 +9,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.units import is_clustered, unit_attribute
 from pipeline.store.event_columns import EventRow
-from tests.pipeline.rollup.naive_goals import Counting, count_goal, is_late, moment_of
+from tests.pipeline.rollup.naive_goals import Counting, Events, count_goal, is_late, moment_of
 from tests.pipeline.rollup.naive_persons import Person, is_trusted, persons
 from tests.pipeline.rollup.naive_segments import complete_first
 
@@ -63,7 +63,7 @@ def tally(
     mixed = _mixed_units(everyone.values())
     clean = {visitor: person for visitor, person in found.items() if _is_clean(person, experiment, mixed)}
     for goal in experiment.goals:
-        count_goal(Counting(goal, experiment, project), once, person_of, clean)
+        count_goal(Counting(goal, experiment, project), Events(once, person_of, clean))
     if is_clustered(experiment.unit):
         return _of_units(list(found.values()), list(clean.values()), mixed, bots)
     several = [any(len(seen) > 1 for seen in found[one].by_device.values()) for one in found.keys() - clean]

@@ -17,6 +17,19 @@ from tests.pipeline.rollup.naive_persons import Person, is_trusted
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+class Events(NamedTuple):
+    """Events, given once each, and the people of an experiment whose they are."""
+
+    once: Iterable[EventRow]
+    person_of: Callable[[EventRow], str]
+    people: dict[str, Person]
+
+    def apart(self) -> "Events":
+        """Return the same events for the same people, of whom nothing is counted yet."""
+        new = {who: Person(one.first, one.variants, one.by_device) for who, one in self.people.items()}
+        return self._replace(people=new)
+
+
 class Counting(NamedTuple):
     """A goal to count; of a funnel, `since` is when each visitor reached the step before, and `done` this."""
 
@@ -27,50 +40,34 @@ class Counting(NamedTuple):
     done: dict[tuple[str, bool], int] | None = None
 
 
-def count_goal(
-    counting: Counting,
-    once: Iterable[EventRow],
-    person_of: Callable[[EventRow], str],
-    people: dict[str, Person],
-) -> None:
-    """Count the events of a goal, given once each, for the people of an experiment."""
+def count_goal(counting: Counting, events: Events) -> None:
+    """Count the events of a goal for the people of an experiment."""
     count = {"ratio": _divide, "funnel": _step_by_step}.get(counting.goal.measure.word, _convert)
-    count(counting, once, person_of, people)
+    count(counting, events)
 
 
-def _step_by_step(
-    counting: Counting,
-    once: Iterable[EventRow],
-    person_of: Callable[[EventRow], str],
-    people: dict[str, Person],
-) -> None:
+def _step_by_step(counting: Counting, events: Events) -> None:
     """Count each step of a funnel as a goal, by the events since the step before."""
     goal = counting.goal
     window = {key: goal.config[key] for key in ("window",) if key in goal.config}
     since = None
     for step in goal.tracking["steps"]:
         config = {key: value for key, value in step.items() if key != "goal_type"}
-        apart = {who: Person(one.first, one.variants, one.by_device) for who, one in people.items()}
         of_step = replace(
             goal, id="a step", goal_type=step["goal_type"], is_primary=False, config={**config, **window}
         )
         done: dict[tuple[str, bool], int] = {}
-        _convert(counting._replace(goal=of_step, since=since, done=done), once, person_of, apart)
+        _convert(counting._replace(goal=of_step, since=since, done=done), events.apart())
         since = done
-        for who, one in people.items():
+        for who, one in events.people.items():
             one.steps[goal.id] += (who, False) in done
     config = {key: value for key, value in goal.config.items() if key not in {"measure", "steps"}}
-    _convert(counting._replace(goal=replace(goal, config=config), since=since), once, person_of, people)
-    for one in people.values():
+    _convert(counting._replace(goal=replace(goal, config=config), since=since), events)
+    for one in events.people.values():
         one.steps[goal.id] += goal.id in one.converted
 
 
-def _divide(
-    counting: Counting,
-    once: Iterable[EventRow],
-    person_of: Callable[[EventRow], str],
-    people: dict[str, Person],
-) -> None:
+def _divide(counting: Counting, events: Events) -> None:
     """Count a ratio as two goals: the numerator's amounts, and the denominator's, which are conversions."""
     goal = counting.goal
     config = {key: value for key, value in goal.tracking.items() if key not in {"numerator", "denominator"}}
@@ -83,33 +80,29 @@ def _divide(
         below.tracking.get(key) == goal.tracking.get(key) for key in ("event_name", "url", "selector")
     ):
         below = replace(below, id="not of this ratio")
-    _convert(counting._replace(goal=above), once, person_of, people)
-    apart = {visitor: Person(one.first, one.variants, one.by_device) for visitor, one in people.items()}
-    _convert(counting._replace(goal=below), once, person_of, apart)
-    for visitor, person in people.items():
+    _convert(counting._replace(goal=above), events)
+    apart = events.apart()
+    _convert(counting._replace(goal=below), apart)
+    for visitor, person in events.people.items():
         person.converted.pop(goal.id, None)
-        person.denominators[goal.id] = apart[visitor].amounts[below.id]
-        if below.id in apart[visitor].converted:
-            person.converted[goal.id] = apart[visitor].converted[below.id]
+        person.denominators[goal.id] = apart.people[visitor].amounts[below.id]
+        if below.id in apart.people[visitor].converted:
+            person.converted[goal.id] = apart.people[visitor].converted[below.id]
 
 
-def _convert(
-    counting: Counting,
-    once: Iterable[EventRow],
-    person_of: Callable[[EventRow], str],
-    people: dict[str, Person],
-) -> None:
+def _convert(counting: Counting, events: Events) -> None:
     goal, _, project = counting[:3]
     windows = [days for days in (project.attribution_window_days, goal.config.get("window")) if days]
     # The events that count with their values, of a visitor before and since the first exposure.
     valued: dict[tuple[str, bool], list[EventRow]] = defaultdict(list)
-    for row, cents in _of_goal(counting, once):
-        person = people.get(person_of(row))
-        key = person_of(row), person is not None and row.occurred_at < person.first.occurred_at
+    for row, cents in _of_goal(counting, events.once):
+        who = events.person_of(row)
+        person = events.people.get(who)
+        key = who, person is not None and row.occurred_at < person.first.occurred_at
         if person is None or not _is_in_order(counting, key, row):
             continue
         if row.occurred_at < person.first.occurred_at:
-            if _remember(counting, person, row, cents, key[0]):
+            if _remember(counting, person, row, cents, who):
                 valued[key].append(row)
             continue
         if not _is_in_time(goal, windows, (row.occurred_at - person.first.occurred_at) / 86_400_000_000):
@@ -126,7 +119,7 @@ def _convert(
             person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
 
     if goal.measure.word == "distinct":
-        _count_values(goal, valued, people)
+        _count_values(goal, valued, events.people)
 
 
 def _of_goal(counting: Counting, once: Iterable[EventRow]) -> Iterator[tuple[EventRow, int]]:
