@@ -1,6 +1,5 @@
 """Experiments drafted from input, or every reason against it."""
 
-import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -9,41 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.drafting import (
-    WRITABLE_FIELDS,
-    draft_experiment,
-    revise_experiment,
-    slug_of,
-    wanted_test_key,
-)
+from engine.design.drafting import WRITABLE_FIELDS, slug_of, wanted_test_key
 from engine.design.experiment import Experiment
 from engine.design.targeting.rules import EVERYONE
 from engine.errors import InvalidDesignError, TransitionError
-from tests.builders import NOW, STARTED, a_project, an_experiment
+from tests.builders import NOW, an_experiment
+from tests.engine.design.drafts import GOAL, draft, problems_of, revise
 from tests.examples import examples
-
-GOAL = {"name": "Signup", "goal_type": "custom_event", "config": {"event_name": "signup"}}
-
-
-def numbered_ids(kind: str = "") -> Callable[[str], str]:
-    numbers = itertools.count(1)
-    return lambda prefix: f"{prefix}_{kind}{next(numbers)}"
-
-
-def draft(fields: Any, *, test_key: str | None = None) -> Experiment:
-    return draft_experiment(
-        fields, id="exp_1", project=a_project(), now=NOW, new_id=numbered_ids(), test_key=test_key
-    )
-
-
-def revise(experiment: Experiment, fields: Any) -> Experiment:
-    return revise_experiment(experiment, fields, now=NOW, new_id=numbered_ids("new"))
-
-
-def problems_of(fields: Any, revised: Experiment | None = None) -> dict[str, str]:
-    with pytest.raises(InvalidDesignError) as error:
-        draft(fields) if revised is None else revise(revised, fields)
-    return {problem.field: problem.message for problem in error.value.problems}
 
 
 def test_a_name_is_enough() -> None:
@@ -206,70 +177,6 @@ def test_nested_groups_that_would_exhaust_the_stack_are_refused() -> None:
     assert problems == {"targeting_rules.root": "holds more than 500 groups and conditions; simplify it"}
 
 
-def test_a_revision_changes_what_is_given_and_only_that() -> None:
-    before = an_experiment()
-    after = revise(before, {"name": "New", "stop_conditions": {"visitor_limit": 100}})
-    assert (after.name, after.stop_conditions.visitor_limit, after.updated_at) == ("New", 100, NOW)
-    assert (after.variants, after.goals, after.url) == (before.variants, before.goals, before.url)
-    assert after.created_at == STARTED
-
-
-def test_a_part_with_an_id_keeps_what_is_not_given() -> None:
-    before = an_experiment()
-    after = revise(before, {"variants": [{"id": "var_0", "weight": 3}, {"id": "var_1"}]})
-    assert (after.variants[0].name, after.variants[0].weight, after.variants[0].is_control) == (
-        "Control",
-        3,
-        True,
-    )
-    assert after.variants[1] == before.variants[1]
-
-
-def test_in_a_draft_variants_come_and_go() -> None:
-    after = revise(an_experiment(), {"variants": [{"id": "var_0"}, {"name": "New"}]})
-    assert [variant.name for variant in after.variants] == ["Control", "New"]
-
-
-def test_variants_stay_in_order_of_creation_however_they_are_sent() -> None:
-    sent = [{"name": "New"}, {"id": "var_2"}, {"id": "var_0"}, {"id": "var_1"}]
-    after = revise(an_experiment(weights=(1, 1, 1)), {"variants": sent})
-    assert [variant.name for variant in after.variants] == ["Control", "Treatment 1", "Treatment 2", "New"]
-    wrong = problems_of({"variants": [{"name": ""}, {"id": "var_0"}]}, an_experiment())
-    assert set(wrong) == {"variants[0].name"}
-
-
-def test_an_id_that_nothing_has_is_refused() -> None:
-    problems = problems_of({"variants": [{"id": "var_x", "name": "A"}]}, an_experiment())
-    assert problems["variants[0].id"] == "no variant has the id 'var_x'; leave the id out to add one"
-
-
-def test_an_update_does_not_change_the_status() -> None:
-    assert "status" in problems_of({"status": "running"}, an_experiment())
-    assert revise(an_experiment(), {"status": "draft"}).status == "draft"
-
-
-def test_the_test_key_of_a_revision_is_a_slug() -> None:
-    assert "test_key" in problems_of({"test_key": "Not a slug"}, an_experiment())
-    assert revise(an_experiment(), {"test_key": "other"}).test_key == "other"
-
-
-def test_without_a_start_a_scheduled_experiment_is_a_draft_again() -> None:
-    after = revise(an_experiment(status="scheduled"), {"scheduled_start_at": None})
-    assert (after.status, after.scheduled_start_at) == ("draft", None)
-
-
-def test_a_scheduled_experiment_stays_one_that_can_start() -> None:
-    scheduled = an_experiment(status="scheduled")
-    assert revise(scheduled, {"scheduled_start_at": "2027-01-01T00:00:00Z"}).status == "scheduled"
-    assert set(problems_of({"goals": []}, scheduled)) == {"goals"}
-
-
-def test_a_whole_experiment_can_be_sent_back_as_it_was() -> None:
-    before = draft({"name": "x", "variants": [{"name": "A"}, {"name": "B"}], "goals": [GOAL]})
-    fields = {name: getattr(before, name) for name in ("name", "test_key", "url", "targeting_rules")}
-    assert revise(before, fields) == before
-
-
 @pytest.mark.parametrize(
     ("name", "slug"),
     [
@@ -309,60 +216,3 @@ def test_what_is_sent_can_change_later_without_changing_the_experiment() -> None
     experiment = draft({"name": "x", "targeting_rules": rules})
     condition["values"] = ["FR"]
     assert experiment.targeting_rules["root"]["children"][0]["values"] == ["DE"]
-
-
-@pytest.mark.parametrize(
-    ("measure", "field"), [("ratio", "denominator"), ("retained", "from_day"), ("funnel", "steps")]
-)
-def test_a_measure_needs_its_events_or_days(measure: str, field: str) -> None:
-    goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
-    with pytest.raises(InvalidDesignError) as refused:
-        draft({"name": "Test", "goals": [goal]})
-    assert [problem.field for problem in refused.value.problems] == [f"goals[0].config.{field}"]
-
-
-@pytest.mark.parametrize("measure", ["converted", "count", "value"])
-def test_a_goal_may_be_measured_by_what_the_service_computes(measure: str) -> None:
-    goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
-    assert draft({"name": "Test", "goals": [goal]}).goals[0].measure.word == measure
-
-
-def test_only_amounts_have_a_cap() -> None:
-    config = {"event_name": "signup", "cap_percentile": 99}
-    draft({"name": "Test", "goals": [{**GOAL, "config": {**config, "measure": "count"}}]})
-    with pytest.raises(InvalidDesignError) as refused:
-        draft({"name": "Test", "goals": [{**GOAL, "config": config}]})
-    (problem,) = refused.value.problems
-    assert problem.field == "goals[0].config.cap_percentile"
-
-
-@pytest.mark.parametrize(
-    ("config", "key"),
-    [
-        ({"window": 43}, "window"),
-        ({"measure": "retained", "from_day": 42}, "from_day"),
-        ({"measure": "retained", "from_day": 1, "to_day": 42}, "to_day"),
-    ],
-)
-def test_outcomes_after_the_last_day_of_the_plan_need_a_planned_sample(config: Any, key: str) -> None:
-    late = {**GOAL, "config": {"event_name": "visit", **config}}
-    fields = {"name": "Onboarding", "goals": [late, GOAL]}
-    (found,) = problems_of(fields).items()
-    assert found[0] == f"goals[0].config.{key}"
-    assert "after 43 days" in found[1]
-    assert "statistics.planned_sample" in found[1]
-    margins: list[dict[str, Any]] = [{"guardrail_margin_percent": 5}, {"guardrail_margin_absolute": 1}]
-    guardrails = [{**late, "config": {"event_name": "visit", **config, **margin}} for margin in margins]
-    assert [set(problems_of({**fields, "goals": [GOAL, guardrail]})) for guardrail in guardrails] == [
-        {f"goals[1].config.{key}"}
-    ] * 2
-    # A secondary goal decides nothing, and a given sample has no last day.
-    assert draft({**fields, "goals": [GOAL, late]}).goals[1].known_after == 43
-    planned = draft({**fields, "statistics": {"planned_sample": 10_000}})
-    assert planned.goals[0].known_after == 43
-    assert set(problems_of({"statistics": {"planned_sample": None}}, planned)) == {f"goals[0].config.{key}"}
-
-
-def test_outcomes_two_weeks_before_the_last_day_of_the_plan_are_in_time() -> None:
-    goal = {**GOAL, "config": {"event_name": "visit", "window": 42}}
-    assert draft({"name": "Onboarding", "goals": [goal]}).goals[0].known_after == 42

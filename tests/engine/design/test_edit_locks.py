@@ -1,6 +1,5 @@
 """What can be edited in which status."""
 
-import itertools
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from engine.design.variants import Change
 from engine.errors import TransitionError
 from engine.vocabulary import Status
 from tests.builders import NOW, a_goal, a_variant, an_experiment, variants_of
+from tests.engine.design.drafts import revise
 
 CHANGE = Change(id="chg_1", selector="h1", action="modify_text", value="Hello")
 
@@ -19,13 +19,6 @@ CHANGE = Change(id="chg_1", selector="h1", action="modify_text", value="Hello")
 def paused(**overrides: Any) -> Experiment:
     variants = (variants_of((1, 1))[0], a_variant(id="var_1", changes=(CHANGE,)))
     return an_experiment(**{"status": "paused", "variants": variants, **overrides})
-
-
-def revise(experiment: Experiment, fields: dict[str, Any]) -> Experiment:
-    numbers = itertools.count(1)
-    return revise_experiment(
-        experiment, fields, now=NOW, new_id=lambda prefix: f"{prefix}_new{next(numbers)}"
-    )
 
 
 def locked(fields: dict[str, Any]) -> set[str]:
