@@ -1,6 +1,5 @@
 """ASGI middleware: the visitor's cookie set by HTTP, which browsers keep longer than one set by a script."""
 
-import ipaddress
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
@@ -20,6 +19,8 @@ COOKIE: Final = "truelift_visitor"
 MARK: Final = "truelift_by_server"
 # 400 days, the longest that browsers keep a cookie.
 MAX_AGE_SECONDS: Final = 34_560_000
+# A name of at least two labels, the last of which is no number: no IP address.
+_DOMAIN: Final = re.compile(r"(?:[a-z0-9_-]+\.)+[a-z0-9-]*[a-z-][a-z0-9-]*")
 _VISITOR_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 # An answer that a shared cache may keep would give one visitor's id to others.
 _SHARED: Final = ("public", "s-maxage")
@@ -38,8 +39,7 @@ class VisitorCookie:
 
     With `require_consent`, and where the browser sends a signal that the project respects, a visitor who has
     no cookie gets none: the id in the state is None then. A cookie that is there is kept alive, but not for
-    a browser that sends such a signal. Answers that a shared cache may keep are left alone. Without a
-    `cookie_domain` of the project the cookie is of the widest domain that browsers allow, as the script's.
+    a browser that sends such a signal. Answers that a shared cache may keep are left alone.
     """
 
     def __init__(self, app: App, client: HasSettings) -> None:
@@ -59,7 +59,7 @@ class VisitorCookie:
             await self._app(scope, receive, send)
             return
         is_secure = scope.get("scheme") == "https"
-        domain = self._client.settings.get("cookie_domain") or widest_domain(headers.get("host", ""))
+        domain = cookie_domain(self._client.settings.get("cookie_domain"), headers.get("host", ""))
         cookies = [
             _cookie(name, value, domain, is_secure=is_secure)
             for name, value in ((COOKIE, visitor_id), (MARK, "1"))
@@ -86,14 +86,20 @@ class VisitorCookie:
         return None if not settings or settings.get("require_consent") else str(uuid.uuid4())
 
 
-def widest_domain(host: str) -> str | None:
-    """Return the widest domain of a request's host that may have a cookie; None for the host alone."""
+def cookie_domain(setting: str | None, host: str) -> str | None:
+    """Return the domain of the cookie for a request's host; None for the host alone.
+
+    A browser refuses the domain of the setting on another site of the project: the widest one that may have a
+    cookie is taken there, as without a setting. A host of no public domain is that of a proxy.
+    """
     name = host.partition(":")[0].lower()
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return None if host.startswith("[") else _public_suffixes().privatesuffix(name)
-    return None
+    is_domain = _DOMAIN.fullmatch(name)
+    if setting:
+        wanted = setting.removeprefix(".").lower()
+        is_public = is_domain and _public_suffixes().privatesuffix(name, accept_unknown=False)
+        if not is_public or f".{name}".endswith(f".{wanted}"):
+            return wanted
+    return _public_suffixes().privatesuffix(name) if is_domain else None
 
 
 @cache

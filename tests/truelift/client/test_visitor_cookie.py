@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from truelift.client.visitor_cookie import COOKIE, MARK, MAX_AGE_SECONDS, VisitorCookie, widest_domain
+from truelift.client.visitor_cookie import COOKIE, MARK, MAX_AGE_SECONDS, VisitorCookie, cookie_domain
 
 KNOWN = {"Cookie": f"other=1; {COOKIE}=0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"}
 
@@ -75,10 +75,34 @@ def test_a_new_visitor_gets_an_id_which_the_page_knows() -> None:
         ("localhost:8000", None),
         ("127.0.0.1:8000", None),
         ("[::1]:8000", None),
+        # No name that a browser takes a cookie for.
+        ("shop.example.", None),
+        ("", None),
+        ("www.shop.example;Domain=evil.example", None),
+        ("a.example, b.example", None),
+        ("127.1", None),
     ],
 )
 def test_the_cookie_is_of_the_widest_domain_that_a_browser_allows(host: str, domain: str | None) -> None:
-    assert widest_domain(host) == domain
+    assert cookie_domain(None, host) == domain
+
+
+@pytest.mark.parametrize(
+    ("setting", "host", "domain"),
+    [
+        ("www.shop.com", "www.shop.com:8443", "www.shop.com"),
+        (".shop.com", "DE.shop.com", "shop.com"),
+        # A browser refuses shop.com here, and the visitor would have a new id in every request.
+        ("shop.com", "www.shop.fr", "shop.fr"),
+        ("shop.com", "myshop.com", "myshop.com"),
+        # As a proxy calls the server.
+        ("shop.com", "backend:8000", "shop.com"),
+        ("shop.com", "127.0.0.1:8000", "shop.com"),
+        ("shop.com", "shop.cluster.local", "shop.com"),
+    ],
+)
+def test_the_projects_domain_is_not_that_of_its_other_sites(setting: str, host: str, domain: str) -> None:
+    assert cookie_domain(setting, host) == domain
 
 
 def test_one_visitor_has_one_cookie_on_all_subdomains() -> None:
