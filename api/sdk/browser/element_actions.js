@@ -2,9 +2,9 @@
 
 /**
  * A change as it is made to one element: our nodes in the page, whether the page still has it, how to undo it,
- * how to keep it without making it anew, and the classes that it changed.
+ * and how to keep it without making it anew.
  *
- * @typedef {[nodes: ChildNode[], holds: () => boolean, undo: () => void, settle?: (() => void) | undefined, classes?: string[]]} Applied
+ * @typedef {[nodes: ChildNode[], holds: () => boolean, undo: () => void, settle?: () => void]} Applied
  */
 
 const HIDDEN = "data-truelift";
@@ -21,7 +21,7 @@ const nextSibling = native("nextSibling");
 const firstChild = native("firstChild");
 
 /** @type {(nodes: ChildNode[]) => void} */
-export const removeAll = (nodes) => {
+const removeAll = (nodes) => {
   for (const node of nodes) node.remove();
 };
 
@@ -96,21 +96,23 @@ const contents = (element, nodes) => {
     !shown[0]?.previousSibling &&
     shown.every(
       (node, index) =>
-        node.parentNode === element && node.nextSibling === (shown[index + 1] ?? null),
+        node.parentNode === element && skipOurs(node.nextSibling) === (shown[index + 1] ?? null),
     ) &&
     (!(last instanceof Text) || last.data === text);
-  reveal();
-  theirs.append(...element.childNodes);
-  element.append(...shown);
+  // Not what another change has inserted.
+  theirs.append(...[...element.childNodes].filter((node) => !ours.has(node)));
+  element.prepend(...shown);
   for (const property of Object.values(properties)) property.configurable = true;
   Object.defineProperties(element, properties);
   return [
     shown,
     holds,
     () => {
-      const isShown = holds();
+      const isShown = shown.some((node) => node.parentNode === element);
       reveal();
-      if (isShown) element.replaceChildren(theirs);
+      removeAll(shown);
+      // Else the page has made its own content anew.
+      if (isShown) element.prepend(theirs);
     },
     () => {
       // The parser adds characters to the text node before its place, ours included.
@@ -121,7 +123,8 @@ const contents = (element, nodes) => {
       if (shown.some((node) => node.parentNode !== element)) return;
       // Added around ours by ways that no property answers.
       while (shown[0]?.previousSibling) theirs.prepend(shown[0].previousSibling);
-      while (last.nextSibling) theirs.append(last.nextSibling);
+      for (let next = skipOurs(last.nextSibling); next; next = skipOurs(last.nextSibling))
+        theirs.append(next);
     },
   ];
 };
@@ -130,6 +133,21 @@ const contents = (element, nodes) => {
 export const attributeParts = (assignment) => {
   const [, name = "", value = null] = /^\s*([^=\s]+)\s*(?:=(.*))?$/s.exec(assignment) ?? [];
   return [name, value];
+};
+
+/** @type {(token: string) => string} */
+const className = (token) => token.replace(/^[+-]/, "");
+
+/**
+ * What of an element a change sets, each part within those that it starts with; empty for what it adds.
+ *
+ * @type {(action: string, value: string) => string}
+ */
+export const subjectOf = (action, value) => {
+  if (action === "modify_class") return `@class ${className(value)} `;
+  if (action === "modify_attribute") return `@${attributeParts(value)[0].toLowerCase()} `;
+  if (action === "replace") return "element ";
+  return /^modify_/.test(action) ? "contents " : "";
 };
 
 /** @type {(element: Element, name: string, value: string | null) => void} */
@@ -142,7 +160,7 @@ const setAttribute = (element, name, value) => {
 
 let isHiding = false;
 
-/** @type {Record<string, (element: Element, value: string, before?: Applied) => Applied>} */
+/** @type {Record<string, (element: Element, value: string) => Applied>} */
 export const ACTIONS = {
   modify_text: (element, value) => contents(element, [new Text(value)]),
   modify_html: (element, value) => contents(element, PARTS.nodesOf(value)),
@@ -155,23 +173,12 @@ export const ACTIONS = {
     const holds = () => read() === written;
     return [[], holds, () => holds() && setAttribute(element, name, original)];
   },
-  modify_class({ classList }, tokens, before) {
-    const wanted = (tokens.match(/\S+/g) ?? []).map(
-      (token) => /** @type {const} */ ([token.replace(/^[+-]/, ""), token[0] !== "-"]),
-    );
-    const changed = wanted.filter(
-      ([name, isAdded]) => classList.contains(name) !== isAdded || before?.[4]?.includes(name),
-    );
-    for (const [name, isAdded] of wanted) classList.toggle(name, isAdded);
-    return [
-      [],
-      () => wanted.every(([name, isAdded]) => classList.contains(name) === isAdded),
-      () => {
-        for (const [name, isAdded] of changed) classList.toggle(name, !isAdded);
-      },
-      undefined,
-      changed.map(([name]) => name),
-    ];
+  modify_class({ classList }, token) {
+    const [name, isAdded] = [className(token), token[0] !== "-"];
+    const holds = () => classList.contains(name) === isAdded;
+    const isChanged = !holds();
+    classList.toggle(name, isAdded);
+    return [[], holds, () => isChanged && classList.toggle(name, !isAdded)];
   },
   /** The element stays where it is, unseen, and out of its form. */
   replace(element, value) {

@@ -1,6 +1,6 @@
 // Changes of elements: made as soon as the elements appear, made again a few times, and undone.
 
-import { ACTIONS, attributeParts, removeAll } from "./element_actions.js";
+import { ACTIONS, attributeParts, subjectOf } from "./element_actions.js";
 
 /** @typedef {import("./changes.js").Change} Change */
 /** @typedef {import("./changes.js").OnError} OnError */
@@ -11,6 +11,8 @@ import { ACTIONS, attributeParts, removeAll } from "./element_actions.js";
  *
  * @typedef {object} Active
  * @property {Change} change
+ * @property {string} value of the change, or one of its classes
+ * @property {string} subject of the change; empty where it adds
  * @property {OnError} onError
  * @property {Map<Element, [applied: Applied, times: number]>} elements
  * @property {number} count of times at which the page reverted it since a time in ms
@@ -25,6 +27,7 @@ const PERIOD_MS = 10_000;
 /** @type {Applied} */
 const NOTHING = [[], () => true, () => {}];
 
+/** Of those that set the same of an element, the last is made. */
 /** @type {Set<Active>} */
 const active = new Set();
 /** @type {Set<[selector: string, found: (element: Element) => void]>} */
@@ -45,20 +48,15 @@ const count = (one) => {
 
 /** @type {(one: Active, element: Element) => void} */
 const apply = (one, element) => {
-  const { change, elements, onError } = one;
-  const [before, times = 0] = elements.get(element) ?? [];
+  const { change, value, elements, onError } = one;
+  const [, times = 0] = elements.get(element) ?? [];
   let applied = NOTHING;
   try {
     if (times > MOST_TIMES || one.count > MOST_IN_PERIOD)
       throw new Error("the page keeps reverting it");
-    applied = /** @type {(typeof ACTIONS)[string]} */ (ACTIONS[change.action])(
-      element,
-      change.value,
-      before,
-    );
+    applied = /** @type {(typeof ACTIONS)[string]} */ (ACTIONS[change.action])(element, value);
     for (const node of applied[0]) makers.set(node, one);
   } catch (error) {
-    before?.[2]();
     onError(error, change);
   }
   elements.set(element, [applied, times + 1]);
@@ -70,6 +68,24 @@ const isNew = (one, element) => {
     if (makers.get(node) === one) return false;
   }
   return !one.elements.has(element);
+};
+
+/** @type {(one: Active) => [earlier: Active[], later: Active[]]} those that set the same */
+const rivalsOf = (one) => {
+  const all = [...active];
+  const place = all.indexOf(one);
+  /** @type {(other: Active) => boolean} */
+  const isRival = ({ subject }) =>
+    subject !== "" && (subject.startsWith(one.subject) || one.subject.startsWith(subject));
+  return one.subject
+    ? [all.slice(0, place).filter(isRival), all.slice(place + 1).filter(isRival)]
+    : [[], []];
+};
+
+/** @type {(one: Active, element: Element) => void} */
+const undo = ({ elements }, element) => {
+  elements.get(element)?.[0][2]();
+  elements.delete(element);
 };
 
 /** @type {(roots: ParentNode[], selector: string, use: (element: Element) => void) => void} */
@@ -84,8 +100,11 @@ const eachMatch = (roots, selector, use) => {
 /** @type {(roots: ParentNode[]) => void} */
 const applyWithin = (roots) => {
   for (const one of active) {
+    const [earlier, later] = rivalsOf(one);
     eachMatch(roots, one.change.selector, (element) => {
-      if (isNew(one, element)) apply(one, element);
+      if (!isNew(one, element) || later.some(({ elements }) => elements.has(element))) return;
+      for (const other of earlier) undo(other, element);
+      apply(one, element);
     });
   }
   for (const [selector, found] of awaited) eachMatch(roots, selector, found);
@@ -95,15 +114,13 @@ const applyWithin = (roots) => {
 const repair = () => {
   for (const one of active) {
     let isReverted = false;
-    for (const [element, [[nodes, holds, undo, settle]]] of one.elements) {
-      if (!element.isConnected) {
-        undo();
-        one.elements.delete(element);
-      } else if (holds()) continue;
+    for (const [element, [[, holds, revert, settle]]] of one.elements) {
+      if (!element.isConnected) undo(one, element);
+      else if (holds()) continue;
       else {
         if (one.count <= MOST_IN_PERIOD) settle?.();
         if (!holds()) {
-          removeAll(nodes);
+          revert();
           apply(one, element);
         }
       }
@@ -153,19 +170,25 @@ const catchUp = () => {
 /** @type {import("./changes.js").ChangeElements} */
 export const changeElements = (changes, onError) => {
   /** @type {Active[]} */
-  const mine = changes.map((change) => ({
-    change,
-    onError,
-    elements: new Map(),
-    count: 0,
-    since: 0,
-  }));
+  const mine = changes.flatMap((change) => {
+    const { action, value } = change;
+    const values = action === "modify_class" ? (value.match(/\S+/g) ?? []) : [value];
+    return values.map((value) => ({
+      change,
+      value,
+      subject: subjectOf(action, value),
+      onError,
+      elements: new Map(),
+      count: 0,
+      since: 0,
+    }));
+  });
   for (const one of mine) active.add(one);
   catchUp();
   return () => {
     for (const one of mine.reverse()) {
       active.delete(one);
-      for (const [[, , undo]] of one.elements.values()) undo();
+      for (const element of one.elements.keys()) undo(one, element);
     }
     catchUp();
   };
