@@ -8,7 +8,7 @@ import { evaluate, withdrawAll } from "./experiments.js";
 import { onHidden, onRestored, whenActive } from "./lifetime.js";
 import { onNavigation } from "./navigation.js";
 import { tell } from "./notices.js";
-import { discard, drain, sendByBeacon } from "./outbox.js";
+import { discard, open, sendByBeacon } from "./outbox.js";
 import { parts } from "./parts.js";
 import { isPreview, loadPreview } from "./preview_mode.js";
 import {
@@ -71,14 +71,19 @@ const begin = () => {
     if (!isBegun) {
       parts.reportReferrer?.();
       // What the page has said of its visitor decides, too.
-      for (const [name, user, attributes] of queue)
-        if (name === "identify")
-          setUser(/** @type {any} */ (user), /** @type {any} */ (attributes));
+      for (const [name, user, attributes] of queue) {
+        try {
+          if (name === "identify")
+            setUser(/** @type {any} */ (user), /** @type {any} */ (attributes));
+        } catch {
+          // The command tells of it.
+        }
+      }
     }
     look(false);
     if (!isBegun) listen();
     isBegun = true;
-    whenActive(drain);
+    whenActive(open);
   };
 
   const settleConsent = () => {

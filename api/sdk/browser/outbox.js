@@ -24,7 +24,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 const PREFIX = `q.${CONFIG.project_id}.`;
 // One event each, by the key: as the script wrote them before.
 const FORMER_PREFIX = `q.${CONFIG.sdk_key}.`;
-/** The place of this page's events in localStorage, once there are any: never before the visitor agrees. */
+/** The place of this page's events in localStorage; without one nothing is stored: the visitor does not agree. */
 let place = "";
 
 /** @typedef {{ text: string, isTaken?: boolean }} Entry JSON of an event, and whether a beacon has taken it */
@@ -43,7 +43,6 @@ let timer;
 
 /** Keep the newest events for the next page; views and clicks are the first to go. */
 const save = () => {
-  if (!place) return;
   let room = MOST_BYTES;
   /** @type {(entry: Entry) => boolean} */
   const isView = ({ text }) => /"type":"(pageview|click)"/.test(text);
@@ -74,12 +73,8 @@ const adopt = () => {
       if (name.startsWith(FORMER_PREFIX)) events.push(keptAt);
       const isOther = name.startsWith(PREFIX) && !name.startsWith(PREFIX + tab);
       if (isOther && Math.abs(Date.now() - keptAt) < ABANDONED_MS) return false;
-      waiting.push(
-        ...events.map((/** @type {unknown} */ event) => ({
-          text: JSON.stringify(event),
-          isTaken: true,
-        })),
-      );
+      for (const event of events)
+        if (event?.event_id) waiting.push({ text: JSON.stringify(event), isTaken: true });
     } catch {
       // Something else than what this script writes.
     }
@@ -97,7 +92,7 @@ let lag = Number(session.get("lag")) || 0;
 const measure = () => {
   if (!sentAt) return;
   lag = Math.min(TIMEOUT_MS, Math.max(lag, performance.now() - sentAt));
-  session.set("lag", `${lag}`);
+  if (place) session.set("lag", `${lag}`);
 };
 
 /**
@@ -142,6 +137,7 @@ const post = (body) => {
 /** @type {(ms: number) => void} */
 const pause = (ms) => {
   pausedUntil = Date.now() + ms;
+  if (!place) return;
   local.set("retry", `${pausedUntil}`);
   plan(ms);
 };
@@ -160,7 +156,7 @@ const plan = (ms) => {
 /** @type {(entries: Entry[]) => void} */
 const forget = (entries) => {
   waiting = waiting.filter((entry) => !entries.includes(entry));
-  save();
+  if (place) save();
 };
 
 /** @type {(entries: Entry[]) => Promise<boolean>} whether to go on at once */
@@ -196,10 +192,10 @@ const send = async (entries) => {
 };
 
 /** Keep what waits, and send it. */
-export const drain = async () => {
+const drain = async () => {
   isPlanned = false;
-  if (place) save();
-  else adopt();
+  if (!place) return;
+  save();
   if (isSending) return;
   if (Date.now() < pausedUntil) {
     if (pausedUntil < NEVER) plan(pausedUntil - Date.now());
@@ -210,8 +206,15 @@ export const drain = async () => {
   isSending = false;
 };
 
+/** Begin to keep and send events, of a visitor who agrees. */
+export const open = () => {
+  if (!place) adopt();
+  drain();
+};
+
 /** Forget what waits, of a visitor who no longer agrees. */
 export const discard = () => {
+  clearTimeout(timer);
   waiting = [];
   place = "";
 };

@@ -11,6 +11,8 @@ import {
 } from "./storage.js";
 
 const MOST_ASSIGNMENTS = 60;
+// In characters of JSON: each exposure has them, and may have 32,768 bytes.
+const LONGEST_ATTRIBUTES = 8_192;
 const HANDED_OVER = /[?&]_tl=([\w-]{8,64})\.([0-9a-z]+)/;
 const VALID_SECONDS = 60;
 
@@ -81,7 +83,8 @@ export const keepVisitor = () => {
 export const visitorType = () => (session.get("new") ? "new" : "returning");
 
 /**
- * Remember who the visitor is; another user has none of the attributes of the one before.
+ * Remember who the visitor is; another user has none of the attributes of the one before. Throws where the
+ * attributes are no JSON or too large: those before stay.
  *
  * @param {string | null | undefined} newUser
  * @param {Record<string, unknown> | undefined} attributes
@@ -94,8 +97,12 @@ export const setUser = (newUser, attributes) => {
     if (user) local.set("user", user);
     else local.remove("user");
   }
-  dimensions = { ...dimensions, ...attributes };
-  local.set("attributes", JSON.stringify(dimensions));
+  const all = { ...dimensions, ...attributes };
+  const text = JSON.stringify(all);
+  if (text.length > LONGEST_ATTRIBUTES)
+    throw new Error(`attributes may have ${LONGEST_ATTRIBUTES} characters`);
+  dimensions = all;
+  local.set("attributes", text);
 };
 
 /** @type {(id: string) => string} */
@@ -152,7 +159,8 @@ export const handOver = (address) => {
   const host = hostOf(address);
   const domain = cookieDomain();
   const sharesCookies = host === location.hostname || (domain && `.${host}`.endsWith(`.${domain}`));
-  if (sharesCookies || !isOwnHost(host)) return address;
+  // A preview has no visitor.
+  if (!id || sharesCookies || !isOwnHost(host)) return address;
   const url = new URL(address);
   url.search += `${url.search ? "&" : "?"}_tl=${id}.${seconds().toString(36)}`;
   return url.href;

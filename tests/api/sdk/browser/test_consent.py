@@ -1,5 +1,6 @@
 """Consent, privacy signals and bots: what a visitor has not allowed is neither stored nor sent."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -78,6 +79,28 @@ def test_denied_consent_erases_everything_but_itself(site: Site, page: Page) -> 
     page.evaluate("truelift.track('signup')")
     page.reload()
     assert page.inner_text("h1") == "Original"
+    assert traces(page) == ["truelift_consent"]
+    assert len(requests(site)) == sent
+
+
+@pytest.mark.parametrize("when", ["a request is under way", "a task records an event"])
+def test_what_ends_after_the_denial_stores_nothing(site: Site, page: Page, when: str) -> None:
+    gate = site.gates["/api/v1/sdk/track"] = threading.Event()
+    # One that it would otherwise try again.
+    site.answer = lambda _: (503, {"Retry-After": "1"}, "{}")
+    open_page(site, page)
+    wait_until(lambda: requests(site))
+    if when == "a request is under way":
+        page.evaluate("truelift.consent(false)")
+        with page.expect_response("**/track*"):
+            gate.set()
+    else:
+        gate.set()
+        wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
+        page.evaluate("() => { truelift.track('signup'); truelift.consent(false); }")
+    sent = len(requests(site))
+    # Beyond the second after which the request would have been repeated.
+    page.evaluate("new Promise((done) => setTimeout(done, 1_200))")
     assert traces(page) == ["truelift_consent"]
     assert len(requests(site)) == sent
 

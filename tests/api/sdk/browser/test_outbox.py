@@ -177,6 +177,8 @@ def test_events_outlive_a_change_of_the_key_and_of_the_script(site: Site, page: 
           localStorage["truelift_q.prj_1.tab.page"] = JSON.stringify(waited);
           localStorage["truelift_q.pk_test.lx0abc.3"] = JSON.stringify(event("3"));
           localStorage["truelift_q.prj_1.broken.page"] = "[1";
+          localStorage["truelift_q.prj_1.others.page"] = "[1, null, 5, [2]]";
+          localStorage["truelift_q.pk_test.others"] = "[]";
         }}"""
     )
     open_page(site, page)
