@@ -4,7 +4,7 @@
  * A change as it is made to one element: our nodes in the page, whether the page still has it, how to undo it,
  * and how to keep it without making it anew.
  *
- * @typedef {[nodes: ChildNode[], holds: () => boolean, undo: () => void, settle?: () => void]} Applied
+ * @typedef {[nodes: ChildNode[], holds: () => boolean, undo: () => void, settle?: () => unknown]} Applied
  */
 
 const HIDDEN = "data-truelift";
@@ -232,8 +232,26 @@ export const ACTIONS = {
 for (const method of /** @type {const} */ (["before", "after", "append"])) {
   ACTIONS[`insert_${method === "append" ? "inside" : method}`] = (element, value) => {
     const nodes = PARTS.nodesOf(value);
-    element[method](...nodes);
-    stepOver(nodes);
-    return [nodes, () => nodes.every((node) => node.isConnected), () => removeAll(nodes)];
+    const place = () => {
+      element[method](...nodes);
+      stepOver(nodes);
+    };
+    const isThere = () => nodes.every((node) => node.isConnected);
+    const isBeside = () => {
+      const last = nodes[nodes.length - 1];
+      if (method === "append" || !last) return true;
+      if (method === "before") return skipOurs(last.nextSibling) === element;
+      let before = nodes[0]?.previousSibling;
+      while (before && ours.has(before)) before = before.previousSibling;
+      return before === element;
+    };
+    place();
+    return [
+      nodes,
+      () => isThere() && isBeside(),
+      () => removeAll(nodes),
+      // As above, of an element that was moved.
+      () => isThere() && place(),
+    ];
   };
 }

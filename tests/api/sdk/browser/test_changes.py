@@ -199,6 +199,20 @@ def test_inserted_html_that_matches_its_own_selector_is_inserted_once(site: Site
     assert page.inner_html("main") == f"{H1}<h1>Second</h1>"
 
 
+@pytest.mark.parametrize("action", ["insert_before", "insert_after"])
+def test_inserted_html_goes_with_an_element_that_the_page_moves(site: Site, page: Page, action: str) -> None:
+    items = "".join(f"<li>{number}</li>" for number in range(3))
+    open_page(site, page, a_change(action, "<hr><i>!</i>", "li"), body=f"<ul>{items}</ul>")
+    page.evaluate(
+        "() => { const ul = document.querySelector('ul'); ul.prepend(ul.querySelector('li:last-of-type')); }"
+    )
+    own = "<hr><i>!</i>{}" if action == "insert_before" else "{}<hr><i>!</i>"
+    moved = "".join(own.format(f"<li>{number}</li>") for number in (2, 0, 1))
+    wait_until(lambda: page.inner_html("ul") == moved)
+    page.evaluate("history.pushState(null, '', '/other')")
+    wait_until(lambda: page.inner_html("ul") == "<li>2</li><li>0</li><li>1</li>")
+
+
 def test_bad_selector_is_told_and_does_not_stop_the_others(site: Site, page: Page) -> None:
     open_page(site, page, a_change("modify_text", "x", "h1["), a_change("modify_text", "New"))
     page.evaluate("truelift.on('error', (error) => (window.told = error))")
