@@ -1,13 +1,16 @@
 """Pictures of charts, drawn from their Vega-Lite specifications in a process of their own."""
 
+import hashlib
 import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import partial
 from typing import Any, Final
 
 from anyio import CapacityLimiter, to_thread
+
+from api.made_once import MadeOnce
 
 PICTURES: Final = {"svg": "image/svg+xml", "png": "image/png"}
 # In a process of its own: the JavaScript engine takes memory that a service does not give back.
@@ -21,22 +24,31 @@ drawn = getattr(pictures, f"chart_{sys.argv[1]}")(chart)
 sys.stdout.buffer.write(drawn if isinstance(drawn, bytes) else drawn.encode())
 """
 _SECONDS: Final = 60
+# A picture has 20 to 80 kB; beyond it, those that were asked for longest ago are drawn again.
+MAX_KEPT_BYTES: Final = 32 * 2**20
 
 
-async def draw_picture(specification: Mapping[str, Any], form: str) -> bytes:
-    """Draw a chart as one of PICTURES; one at a time, as each takes a process."""
-    return await to_thread.run_sync(_picture, specification, form, limiter=_limiter())
+class ChartPictures:
+    """Pictures of charts, by specification: drawn once, one at a time, as each takes a process."""
+
+    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
+        """Keep at most `max_bytes`."""
+        self._made = MadeOnce(max_bytes)
+        self._one_at_a_time = CapacityLimiter(1)
+
+    async def draw(self, specification: Mapping[str, Any], form: str) -> bytes:
+        """Draw a chart as one of PICTURES."""
+        content = json.dumps(specification).encode()
+        key = (hashlib.blake2b(content, digest_size=16).digest(), form)
+        return await self._made.get(
+            key, partial(to_thread.run_sync, _picture, content, form, limiter=self._one_at_a_time)
+        )
 
 
-@cache
-def _limiter() -> CapacityLimiter:
-    return CapacityLimiter(1)
-
-
-def _picture(specification: Mapping[str, Any], form: str) -> bytes:
+def _picture(specification: bytes, form: str) -> bytes:
     drawn = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-P", "-c", _PROGRAM, form],
-        input=json.dumps(specification).encode(),
+        input=specification,
         capture_output=True,
         check=True,
         timeout=_SECONDS,

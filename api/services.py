@@ -11,6 +11,7 @@ from fastapi import Request
 
 from api.bodies.kept_forms import KeptForms
 from api.bodies.slices import Turns
+from api.chart_pictures import ChartPictures
 from api.middleware.key_refusals import KeyRefusals
 from api.middleware.rate_limits import RateLimits
 from api.results.answers import ResultsAnswers
@@ -62,6 +63,7 @@ class Services(PipelineServices):
     page_threads: CapacityLimiter
     kept_forms: KeptForms
     encoded_bodies: EncodedBodies
+    chart_pictures: ChartPictures
     snippet_verification: SnippetVerification
     locations: Locations
 
@@ -133,6 +135,7 @@ def open_services(
             page_threads=CapacityLimiter(PAGE_THREADS),
             kept_forms=KeptForms(),
             encoded_bodies=EncodedBodies(),
+            chart_pictures=ChartPictures(),
             snippet_verification=SnippetVerification(pipeline.catalog),
             locations=locations,
         )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.chart_pictures import PICTURES, draw_picture
+from api.chart_pictures import PICTURES
 from api.dashboard.computed_results import AskedResults, compute_results
 from api.dashboard.page_answers import HEADERS, signed_in
 from api.dashboard.page_errors import PageError
@@ -40,7 +40,7 @@ async def answer_chart(request: Request, session: SignedIn) -> Response:
     )
     form = parameters["form"]
     if form in PICTURES:
-        picture = await draw_picture(specification, form)
+        picture = await request.app.state.services.chart_pictures.draw(specification, form)
         name = f"{parameters['chart']}.{form}"
         headers = HEADERS | {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(picture, media_type=PICTURES[form], headers=headers)

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, ImageContent, TextContent, Tool
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from api.chart_pictures import PICTURES, draw_picture
+from api.chart_pictures import PICTURES
 from api.mcp.annotations import READ_ONLY
 from api.mcp.calls import call
 from api.mcp.guidance import WHEN
@@ -59,10 +59,11 @@ async def answer_ship(operation: Operation, arguments: Mapping[str, Any], reques
     if checked.is_error:
         return checked
     found = {ids.place_of(name)[1]: str(value) for name, value in arguments.items()}
-    report = await run_in_threadpool(_report, request.app.state.services, found["project_id"], found[ID])
+    services: Services = request.app.state.services
+    report = await run_in_threadpool(_report, services, found["project_id"], found[ID])
     content: list[TextContent | ImageContent] = [TextContent(text=markdown_of(_document(report)))]
     if any(variant.improvement is not None for goal in report.goals for variant in goal.variants):
-        picture = await draw_picture(chart_improvements(report).to_dict(), "png")
+        picture = await services.chart_pictures.draw(chart_improvements(report).to_dict(), "png")
         content.append(ImageContent(data=b64encode(picture).decode(), mime_type=PICTURES["png"]))
     return CallToolResult(content=list(content))
 

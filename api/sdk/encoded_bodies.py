@@ -1,19 +1,17 @@
 """Compressed answers: gzip and Brotli, made once for each content and kept."""
 
-import asyncio
 import gzip
 import hashlib
-from collections import OrderedDict
-from typing import Final, Literal, TypeAlias
+from functools import partial
+from typing import Final, Literal
 
 import brotli
 from starlette.concurrency import run_in_threadpool
 
+from api.made_once import MadeOnce
 from pipeline.events.request_headers.quality_weights import weight_of
 
 Coding = Literal["br", "gzip", "identity"]
-# The digest of a content, its coding, and whether all visitors share it.
-_Key: TypeAlias = tuple[bytes, Coding, bool]
 # The smallest first; what a client names without a weight is taken in this order.
 CODINGS: Final[tuple[Coding, ...]] = ("br", "gzip")
 # Beyond them, those that were asked for longest ago are made again.
@@ -34,17 +32,11 @@ def chosen_coding(accept_encoding: str) -> Coding:
 
 
 class EncodedBodies:
-    """Compressed contents, by content; for use in one event loop.
-
-    Requests that ask for the same one at once wait for one worker thread.
-    """
+    """Compressed contents, by content; for use in one event loop."""
 
     def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
         """Keep at most `max_bytes`."""
-        self._max_bytes = max_bytes
-        self._kept: OrderedDict[_Key, bytes] = OrderedDict()
-        self._size = 0
-        self._in_work: dict[_Key, asyncio.Task[bytes]] = {}
+        self._made = MadeOnce(max_bytes)
 
     async def encoded(self, content: bytes, coding: Coding, *, is_shared: bool = True) -> bytes:
         """Return a content in a coding; quickly made where it is not shared by all visitors.
@@ -54,26 +46,7 @@ class EncodedBodies:
         if coding == "identity":
             return content
         key = (hashlib.blake2b(content, digest_size=16).digest(), coding, is_shared)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
-        task = self._in_work.get(key)
-        if task is None:
-            task = self._in_work[key] = asyncio.create_task(self._encode(key, content))
-        # Others wait for it, too, when this request ends early.
-        return await asyncio.shield(task)
-
-    async def _encode(self, key: _Key, content: bytes) -> bytes:
-        _, coding, is_shared = key
-        try:
-            encoded = await run_in_threadpool(_compress, content, coding, is_shared)
-        finally:
-            del self._in_work[key]
-        self._kept[key] = encoded
-        self._size += len(encoded)
-        while self._size > self._max_bytes:
-            self._size -= len(self._kept.popitem(last=False)[1])
-        return encoded
+        return await self._made.get(key, partial(run_in_threadpool, _compress, content, coding, is_shared))
 
 
 def _compress(content: bytes, coding: Coding, is_shared: bool) -> bytes:  # noqa: FBT001 - called by place

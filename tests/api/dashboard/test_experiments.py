@@ -1,5 +1,7 @@
 """Pages of an experiment: its verdict, its numbers, and the steps of its life."""
 
+import subprocess
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -240,8 +242,15 @@ def test_an_unknown_step_is_no_page(experiment: str, browser: TestClient) -> Non
 
 
 def test_visitors_and_charts_are_exported(
-    customer: Customer, experiment: str, browser: TestClient, sign_in: SignIn
+    customer: Customer,
+    experiment: str,
+    browser: TestClient,
+    sign_in: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("drawn again")
+
     send_visitors(customer, experiment, {0: (30, 10), 1: (30, 12)})
     page = browser.get(experiment).text
     exported = browser.get(f"{experiment}/export?format=csv")
@@ -252,7 +261,12 @@ def test_visitors_and_charts_are_exported(
     for form, start in {"png": b"\x89PNG", "svg": b"<svg"}.items():
         address = f"{experiment}/charts/improvements/light.{form}"
         assert address in page
-        assert browser.get(address).content.startswith(start)
+        drawn = browser.get(address).content
+        assert drawn.startswith(start)
+        with monkeypatch.context() as patched:
+            # A picture is drawn once for each chart.
+            patched.setattr(subprocess, "run", refuse)
+            assert browser.get(address).content == drawn
     assert browser.get(f"{experiment}/charts/improvements/light.exe").status_code == 404
     assert browser.get(f"{experiment}/export?format=exe").status_code == 404
     assert browser.get(f"{experiment}/export?device_type=nonsense").status_code == 422

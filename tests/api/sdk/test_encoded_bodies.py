@@ -43,7 +43,7 @@ def test_a_content_can_be_read_again() -> None:
     assert max(len(zipped), len(compressed)) < len(TEXT)
 
 
-def test_requests_at_once_and_later_ones_share_one_compression(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_content_is_compressed_once_for_each_coding(monkeypatch: pytest.MonkeyPatch) -> None:
     compressed: list[Coding] = []
     compress = encoded_bodies._compress  # noqa: SLF001 - counted here
 
@@ -53,33 +53,10 @@ def test_requests_at_once_and_later_ones_share_one_compression(monkeypatch: pyte
 
     async def ask() -> None:
         bodies = EncodedBodies()
-        await asyncio.gather(*(bodies.encoded(TEXT, "gzip") for _ in range(5)))
-        await bodies.encoded(TEXT, "gzip")
+        for content in (TEXT, b"another " + TEXT, TEXT):
+            await bodies.encoded(content, "gzip")
+            await bodies.encoded(content, "br", is_shared=False)
 
     monkeypatch.setattr(encoded_bodies, "_compress", counted)
     asyncio.run(ask())
-    assert compressed == ["gzip"]
-
-
-def test_a_request_that_ends_early_leaves_the_work_to_the_others() -> None:
-    async def ask() -> bytes:
-        bodies = EncodedBodies()
-        first = asyncio.create_task(bodies.encoded(TEXT, "br"))
-        second = asyncio.create_task(bodies.encoded(TEXT, "br"))
-        await asyncio.sleep(0)
-        first.cancel()
-        return await second
-
-    assert brotli.decompress(asyncio.run(ask())) == TEXT
-
-
-def test_memory_is_bounded_and_what_was_asked_for_last_is_kept() -> None:
-    async def fill() -> EncodedBodies:
-        bodies = EncodedBodies(max_bytes=200)
-        for number in range(50):
-            await bodies.encoded(b"%d" % number + TEXT, "gzip")
-        return bodies
-
-    kept = asyncio.run(fill())._kept  # noqa: SLF001 - the memory in question
-    assert 0 < sum(map(len, kept.values())) <= 200
-    assert [gzip.decompress(body)[:2] for body in kept.values()][-1] == b"49"
+    assert compressed == ["gzip", "br", "gzip", "br"]

@@ -1,0 +1,47 @@
+"""Bytes that take long to make: made once for each key, and kept while there is room."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any
+
+
+class MadeOnce:
+    """Bytes by key, of which those that were asked for longest ago go first; for use in one event loop.
+
+    Requests that ask for the same ones at once wait for one making.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        """Keep at most `max_bytes`."""
+        self._max_bytes = max_bytes
+        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._size = 0
+        self._in_work: dict[Hashable, asyncio.Task[bytes]] = {}
+
+    @property
+    def kept(self) -> tuple[bytes, ...]:
+        """What is kept, with that asked for last at the end."""
+        return tuple(self._kept.values())
+
+    async def get(self, key: Hashable, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
+        """Return what is kept for the key, or make it; what `make` raises is raised to all who wait."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        task = self._in_work.get(key)
+        if task is None:
+            task = self._in_work[key] = asyncio.create_task(self._make(key, make))
+        # Others wait for it, too, when this request ends early.
+        return await asyncio.shield(task)
+
+    async def _make(self, key: Hashable, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
+        try:
+            made = await make()
+        finally:
+            del self._in_work[key]
+        self._kept[key] = made
+        self._size += len(made)
+        while self._size > self._max_bytes:
+            self._size -= len(self._kept.popitem(last=False)[1])
+        return made
