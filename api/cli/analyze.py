@@ -97,6 +97,7 @@ def analyze(
     """
     from engine.design.analysis_settings import Statistics
     from engine.frames.analyze import analyze_frame
+    from engine.frames.rows import Columns
     from engine.frames.segments import analyze_frame_segments
     from pipeline.sources.locations import find_tables
     from pipeline.sources.whole_tables import read_whole
@@ -123,8 +124,16 @@ def analyze(
         "confidence_level": confidence,
         "name": name_of(files[0]),
     }
+    columns = Columns(
+        variant=asked["variant"], goals=goals, visitor=visitor, timestamp=timestamp, cluster=cluster
+    )
     tables = find_tables(files, query=query_of(table, sql))
-    asked["sums" if sums else "df"] = read_whole(tables, times=[timestamp] if timestamp else [], goals=goals)
+    asked["sums" if sums else "df"] = read_whole(
+        tables,
+        times=[timestamp] if timestamp else [],
+        goals=goals,
+        columns=None if sums else [*columns.named, *(segment or [])],
+    )
     report = analyze_frame(
         **asked,
         cluster=cluster,

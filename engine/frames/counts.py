@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from engine.analysis.evidence.cluster_sums import values_of_clusters
@@ -46,20 +45,20 @@ def count(  # noqa: PLR0913  # rows and what they are of
     kept = None if cluster is None else clusters.of_one_variant(rows)
     rows = rows if kept is None else kept.rows
     kinds = list(goals.values())
-    if is_distinct and rows["at"].null_count() == rows.height:
-        arms = [as_visitors(rows, arm, kinds) for arm in variants]
-        daily, several, follow_up = DailyEvidence.none(len(kinds), len(variants)), 0, None
-    else:
-        coded = with_codes(rows, variants, timezone)
-        everyone = by_visitor(coded, kinds)
-        each = of_one_variant(everyone)
-        counted = coded.join(each.select("visitor"), on="visitor", how="semi")
-        rows = counted
-        arms = [each.filter(pl.col("variant") == code) for code in range(len(variants))]
-        daily, several = _daily(counted, each, kinds, len(variants)), everyone.height - each.height
-        # Whether a visitor is retained is known after a window, not from the first day on.
-        is_known_at_once = not isinstance(kinds[0], Retained)
-        follow_up = _follow_up(each, coded["day"].max(), len(variants)) if is_known_at_once else None
+    coded = with_codes(rows, variants, timezone)
+    everyone = as_visitors(coded, kinds) if is_distinct else by_visitor(coded, kinds)
+    each, others = (everyone, everyone.clear()) if is_distinct else of_one_variant(everyone)
+    several = others.height
+    rows = coded.join(others, on="visitor", how="anti") if several else coded
+    arms = [each.filter(pl.col("variant") == code) for code in range(len(variants))]
+    daily = (
+        DailyEvidence.none(len(kinds), len(arms))
+        if rows["day"].null_count()
+        else _daily(rows, each, kinds, len(variants))
+    )
+    # Whether a visitor is retained is known after a window, not from the first day on.
+    is_known_at_once = not isinstance(kinds[0], Retained)
+    follow_up = _follow_up(each, coded["day"].max(), len(variants)) if is_known_at_once else None
     visitors = np.array([arm.height for arm in arms], np.int64)
     everyone_so_far, so_far = arms, None
     if any(kind.known is not None for kind in kinds):
@@ -251,7 +250,8 @@ def spread(
 ) -> IntArray:
     """Sum counts or amounts by day of the span and variant."""
     total = np.zeros((len(span), variants), np.int64)
-    if len(span):
-        amount: npt.ArrayLike = 1 if amounts is None else amounts.to_numpy()
-        np.add.at(total, (days.to_numpy() - span.start, arms.to_numpy()), amount)
+    amount = pl.len() if amounts is None else pl.col("amount").sum()
+    columns = {"day": days, "arm": arms} | ({} if amounts is None else {"amount": amounts})
+    found = pl.DataFrame(columns).group_by("day", "arm").agg(amount.cast(pl.Int64).alias("total"))
+    total[found["day"].to_numpy() - span.start, found["arm"].to_numpy()] = found["total"].to_numpy()
     return total

@@ -56,9 +56,9 @@ class Columns:
 def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports
     """Read and validate every row.
 
-    Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
-    epoch in UTC; null throughout without timestamps), for each goal the columns of
-    `goal_columns.goal_columns` and `before_<i>`, `orders_<i>` and `known_<i>` where columns hold them, and
+    Returns `visitor` (a key of the id, with clusters the id, or the number of the row), `variant` (text),
+    `at` (microseconds since the epoch in UTC; null throughout without timestamps), for each goal the columns
+    of `goal_columns.goal_columns` and `before_<i>`, `orders_<i>` and `known_<i>` where columns hold them, and
     the text `segment_<i>` for each segment, null where it is unknown, and with clusters their text `cluster`.
     Raises InvalidEvidenceError for a
     missing column or an invalid value.
@@ -69,9 +69,7 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
     if frame.is_empty():
         raise column_errors.no_rows()
     rows = frame.select(
-        (pl.col(columns.visitor).cast(pl.String) if columns.visitor else pl.int_range(pl.len())).alias(
-            "visitor"
-        ),
+        _visitor(columns).alias("visitor"),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _times(frame, columns.timestamp).alias("at"),
         *([] if columns.cluster is None else [_text(frame, columns.cluster).alias("cluster")]),
@@ -154,6 +152,15 @@ def _covariates(frame: pl.DataFrame, place: int, names: Sequence[str], variant: 
 
 def _times(frame: pl.DataFrame, name: str | None) -> pl.Expr:
     return pl.lit(None, pl.Int64) if name is None else microseconds(frame, name)
+
+
+def _visitor(columns: Columns) -> pl.Expr:
+    """Hash ids to 64 bits: of 10 million, two have one key with a probability of 3 in a million."""
+    if columns.visitor is None:
+        return pl.int_range(pl.len())
+    text = pl.col(columns.visitor).cast(pl.String)
+    # An error of clusters names a visitor.
+    return text if columns.cluster else pl.when(text.is_not_null()).then(text.hash())
 
 
 def _text(frame: pl.DataFrame, name: str) -> pl.Expr:

@@ -142,7 +142,7 @@ def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoc
 def _count(rows: pl.DataFrame, columns: Columns, arms: Sequence[str]) -> SegmentEvidence:
     """Count every visitor of one variant in the segments of the first row."""
     kinds = list(columns.goals.values())
-    done = of_one_variant(by_visitor(with_codes(rows, arms), kinds))
+    done, _ = of_one_variant(by_visitor(with_codes(rows, arms), kinds))
     texts = [f"segment_{place}" for place in range(len(columns.segments))]
     # Rows with equal times keep the order of the frame.
     first = rows.sort("at", maintain_order=True).group_by("visitor").agg(pl.col(texts).first())

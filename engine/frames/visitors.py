@@ -23,7 +23,7 @@ def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC
 def _days(at: pl.Series, timezone: str) -> pl.Series:
     """Compute the local day of each row; null without times."""
     if at.null_count():
-        return pl.Series("day", [None] * len(at), pl.Int32)
+        return pl.repeat(None, len(at), dtype=pl.Int32, eager=True).alias("day")
     return pl.Series("day", local_days(at.to_numpy(), timezone))
 
 
@@ -51,28 +51,28 @@ def by_visitor(coded: pl.DataFrame, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
     )
 
 
-def as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
-    """Select the rows of a variant, one per visitor, in the form of `by_visitor`."""
-    kept = (name for name in rows.columns if name.startswith(_EXTRA))
-    return (
-        rows.lazy()
-        .filter(pl.col("variant") == arm)
-        .select(
-            *(_is_done(goal, kind).alias(f"done_{goal}") for goal, kind in enumerate(kinds)),
-            *(
-                pl.col(f"goal_{goal}").alias(f"sum_{goal}")
-                for goal, kind in enumerate(kinds)
-                if kind.may_be_unknown or not kind.is_share
-            ),
-            *kept,
-        )
-        .collect()
+def as_visitors(coded: pl.DataFrame, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
+    """Take each row as a visitor, in the form of `by_visitor`; without times there are no days of goals."""
+    done = [_is_done(goal, kind) for goal, kind in enumerate(kinds)]
+    has_days = not coded["day"].null_count()
+    return coded.select(
+        "variant",
+        "day",
+        *(is_done.alias(f"done_{goal}") for goal, is_done in enumerate(done)),
+        *(
+            pl.col(f"goal_{goal}").alias(f"sum_{goal}")
+            for goal, kind in enumerate(kinds)
+            if kind.may_be_unknown or not kind.is_share
+        ),
+        *(pl.when(is_done).then("day").alias(f"day_{goal}") for goal, is_done in enumerate(done) if has_days),
+        *(name for name in coded.columns if name.startswith(_EXTRA)),
     )
 
 
-def of_one_variant(everyone: pl.DataFrame) -> pl.DataFrame:
-    """Keep the visitors of `by_visitor` who were seen in one variant only."""
-    return everyone.filter(pl.col("variant") == pl.col("last_variant"))
+def of_one_variant(everyone: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Part the visitors of `by_visitor` into those who were seen in one variant only, and the others."""
+    is_of_one = pl.col("variant") == pl.col("last_variant")
+    return everyone.filter(is_of_one), everyone.filter(~is_of_one)
 
 
 def with_known_outcomes(arm: pl.DataFrame, kinds: Sequence[FrameGoal]) -> pl.DataFrame:

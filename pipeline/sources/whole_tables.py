@@ -7,19 +7,25 @@ import polars as pl
 from pipeline.sources.cell_values import numbers, yes_or_no
 from pipeline.sources.csv_rows import csv_form
 from pipeline.sources.disk_files import FileTable, file_format, with_partition
-from pipeline.sources.tables import LINE, Chunk, Table, UnreadableSourceError
+from pipeline.sources.tables import LINE, Chunk, Table, UnreadableSourceError, chosen_columns
 from pipeline.sources.times import EXAMPLE, utc_microseconds
 
 
 def read_whole(
-    tables: Sequence[Table], *, times: Collection[str] = (), goals: Collection[str] = ()
+    tables: Sequence[Table],
+    *,
+    times: Collection[str] = (),
+    goals: Collection[str] = (),
+    columns: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Read tables as one typed frame; texts in `times` and `goals` are read as imports read them.
+
+    Of tables with all of `columns`, only these are read, but of CSV.
 
     Raises:
         UnreadableSourceError: a table is missing, of another kind, or broken, or they have different columns.
     """
-    frames = [_read_typed(table, times, goals) for table in tables]
+    frames = [_read_typed(table, times, goals, columns) for table in tables]
     try:
         return pl.concat(frames, how="vertical_relaxed")
     except pl.exceptions.PolarsError as different:
@@ -27,9 +33,11 @@ def read_whole(
         raise UnreadableSourceError(f"{names} have different columns or types: {different}") from different
 
 
-def _read_typed(table: Table, times: Collection[str], goals: Collection[str]) -> pl.DataFrame:
+def _read_typed(
+    table: Table, times: Collection[str], goals: Collection[str], columns: Sequence[str] | None
+) -> pl.DataFrame:
     try:
-        chunk = _read(table)
+        chunk = _read(table, columns)
         rows = chunk.rows
         texts = [name for name, kind in rows.schema.items() if kind == pl.String]
         typed = rows.with_columns(
@@ -65,14 +73,21 @@ def _goals(chunk: Chunk, names: Sequence[str]) -> Iterator[pl.Series]:
                 break
 
 
-def _read(table: Table) -> Chunk:
+def _read(table: Table, columns: Sequence[str] | None) -> Chunk:
     if isinstance(table, FileTable):
         is_csv = file_format(table.path) == ".csv"
-        chunk = _read_csv(table) if is_csv else Chunk(pl.read_parquet(table.path))
+        chunk = _read_csv(table) if is_csv else _read_parquet(table, columns)
         return with_partition(chunk, table.partition)
-    chunks = list(table.read())
+    chunks = list(table.read(columns))
     rows = pl.concat([chunk.rows.drop(LINE) for chunk in chunks], how="vertical_relaxed")
     return Chunk(rows, delimiter=chunks[0].delimiter)
+
+
+def _read_parquet(table: FileTable, columns: Sequence[str] | None) -> Chunk:
+    file = pl.scan_parquet(table.path, glob=False, hive_partitioning=False)
+    return Chunk(
+        file.select(chosen_columns(file.collect_schema().names(), columns, table.partition)).collect()
+    )
 
 
 def _read_csv(table: FileTable) -> Chunk:
