@@ -16,6 +16,7 @@ from api.cli import (
     runs,
     serving,
     snapshots,
+    vectors,
 )
 from api.cli.analysis.visitors_needed import plan
 from api.cli.client.exported_visitors import export
@@ -71,6 +72,7 @@ app.command()(erase.erase)
 app.command()(calibration.calibrate)
 app.command()(checking.check)
 app.command()(serving.openapi)
+app.command()(vectors.vectors)
 app.add_typer(accounts.members)
 app.add_typer(accounts.keys)
 app.add_typer(accounts.account)

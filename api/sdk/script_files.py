@@ -36,7 +36,8 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
         "changes": any(map(_changes_elements, experiments)),
         "redirects": any(experiment["type"] == "redirect" for experiment in experiments),
         "integrations": any((*config["integrations"].values(), config["ga4_events"])),
-        "server_decisions": len(by_browser) < len(experiments),
+        "server_decisions": len(by_browser) < len(experiments)
+        or any("unsettled" in experiment for experiment in by_browser),
         "targeting": bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
         "units": any(experiment.get("unit") for experiment in experiments),
         "triggers": any(experiment["trigger"] != "direct" for experiment in experiments),

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.design.assignment import traffic_threshold, variant_thresholds
+from engine.design.epoch_thresholds import epoch_thresholds, unsettled_ranges
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.patterns.numbered_automata import NumberedAutomata
 from engine.design.project import Project
@@ -36,15 +37,15 @@ def browser_config(
 ) -> dict[str, Any]:
     """Build the configuration of a project's running and paused experiments, in the order of their creation.
 
-    `with_definitions` adds each experiment as it is stored, for servers; what is of the team alone is left
-    out. Regular expressions are automata: the server decides on an experiment whose patterns are too large.
+    `with_definitions` adds each experiment as it is stored, for servers, without what is of the team alone,
+    and the thresholds of each weight epoch. Regular expressions are automata: the server decides on an
+    experiment whose patterns are too large.
     `facts` are None: they are of a request.
     """
     live = [experiment for experiment in experiments if experiment.status in SERVED]
     automata = NumberedAutomata()
     described = [
-        _described(experiment, automata)
-        | ({"definition": _definition(experiment)} if with_definitions else {})
+        _described(experiment, automata) | (_for_servers(experiment) if with_definitions else {})
         for experiment in live
     ]
     return {
@@ -142,7 +143,21 @@ def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, 
         "custom_css": experiment.custom_css or None,
         "custom_js": custom_script_path(experiment),
         "variants": [_variant(variant) for variant in experiment.variants],
-    }
+    } | _unsettled(experiment)
+
+
+def _unsettled(experiment: Experiment) -> dict[str, Any]:
+    """Describe the hashes whose variant depends on when the visitor came first: where weights changed alone.
+
+    A bandit may have a hundred epochs, of which these ranges are all that a browser needs.
+    """
+    ranges = unsettled_ranges(experiment)
+    return {"unsettled": ranges} if ranges else {}
+
+
+def _for_servers(experiment: Experiment) -> dict[str, Any]:
+    epochs = [msgspec.to_builtins(epoch) for epoch in epoch_thresholds(experiment)]
+    return {"definition": _definition(experiment)} | ({"epochs": epochs} if epochs else {})
 
 
 def _page_rules_of(experiment: Experiment) -> list[UrlRule]:

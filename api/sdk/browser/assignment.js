@@ -1,6 +1,6 @@
 // Assignment of a visitor to a variant of an experiment.
 
-import { murmur3 } from "./hash.js";
+import { unitHash } from "./hash.js";
 import { coversPage } from "./pages.js";
 
 /**
@@ -12,19 +12,18 @@ import { coversPage } from "./pages.js";
  * @returns {number | null} index; null where the visitor takes no part
  */
 export const assignVariant = (experiment, unit, storedVariantId) => {
-  const { variants, status, salt, bucketing_version, traffic, thresholds } = experiment;
-  /** @type {(role: "t" | "v") => number} */
-  const hash = (role) => murmur3(`${role}:${salt}:${bucketing_version}:${unit}`);
+  const { variants, status, traffic, thresholds } = experiment;
   const stored = variants.findIndex(({ id }) => id === storedVariantId);
   if (stored >= 0) return stored;
-  if (status !== "running" || hash("t") >= traffic) return null;
-  const own = hash("v");
+  if (status !== "running" || unitHash(experiment, "t", unit) >= traffic) return null;
+  const own = unitHash(experiment, "v", unit);
   const index = thresholds.findIndex((threshold) => own < threshold);
   return index < 0 ? null : index;
 };
 
 /**
- * The variant of a visitor on a page, as far as the browser can decide.
+ * The variant of a visitor on a page, as far as the browser can decide: not where the server has the patterns of
+ * the pages, or alone knows the first assignment.
  *
  * A first assignment stays whatever has changed since, but is shown on the pages of the experiment alone.
  *
@@ -37,8 +36,9 @@ export const assignVariant = (experiment, unit, storedVariantId) => {
  */
 export const variantOnPage = (experiment, visit, unit, storedVariantId, parts) =>
   unit != null &&
-  !experiment.decided_by_server &&
   coversPage(experiment, visit.url, parts.matchesAutomaton) &&
-  (storedVariantId || !experiment.targeting || parts.isEligible?.(experiment, visit))
+  (storedVariantId ||
+    ((!experiment.targeting || parts.isEligible?.(experiment, visit)) &&
+      !parts.isUnsettled?.(experiment, unit)))
     ? assignVariant(experiment, unit, storedVariantId)
     : null;

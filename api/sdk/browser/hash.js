@@ -29,3 +29,13 @@ export const murmur3 = (text) => {
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 };
+
+/**
+ * The hash of a unit in an experiment: for the traffic, or for the variant.
+ *
+ * @param {import("./config.js").Experiment} experiment
+ * @param {"t" | "v"} role
+ * @param {string} unit id
+ */
+export const unitHash = ({ salt, bucketing_version }, role, unit) =>
+  murmur3(`${role}:${salt}:${bucketing_version}:${unit}`);

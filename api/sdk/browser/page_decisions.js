@@ -81,8 +81,7 @@ export const decidedByServer = async () => {
     const experiment = CONFIG.experiments.find(({ id }) => id === experiment_id);
     const index = experiment?.variants.findIndex(({ id }) => id === variant_id) ?? -1;
     const variant = experiment?.variants[index];
-    if (!experiment?.decided_by_server || !variant || !covers_page || !isPossible(experiment))
-      return [];
+    if (!experiment || !variant || !covers_page || !isPossible(experiment)) return [];
     return [{ experiment, variant, index, target: redirect_url }];
   });
 };

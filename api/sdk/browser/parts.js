@@ -17,7 +17,8 @@ import { handOver } from "./visitor.js";
  * @property {(experiment: import("./config.js").Experiment, visit: Visit) => boolean} isEligible
  * @property {(index: number, text: string) => boolean} matchesAutomaton
  * @property {(unit: import("./config.js").Unit, visit: Visit) => string | null} unitId
- * @property {(visit: Visit) => Promise<ServerDecision[]>} askServer
+ * @property {(experiment: import("./config.js").Experiment, unit: string) => boolean} isUnsettled
+ * @property {(visit: Visit) => Promise<ServerDecision[]>} askServer answers on experiments that only the server decides
  * @property {(experimentId: string, variantId: string) => void} reportExperience
  * @property {() => void} reportReferrer
  * @property {(onEvent: (name: string, value: number | undefined) => void) => void} watchDataLayer

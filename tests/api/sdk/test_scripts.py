@@ -91,6 +91,7 @@ def changing(*actions: str) -> list[dict[str, Any]]:
         ({"ga4_events": [{"event_name": "purchase"}]}, ["integrations"]),
         ({"experiments": [{}]}, []),
         ({"experiments": [{"decided_by_server": True}]}, ["server_decisions"]),
+        ({"experiments": [{"unsettled": [[0, 9]]}]}, ["server_decisions"]),
         ({"experiments": [{"targeting": {"operator": "and"}}]}, ["targeting"]),
         ({"experiments": [{"trigger": "click"}]}, ["triggers"]),
         ({"experiments": [{"trigger": "element_visible"}]}, ["changes", "triggers"]),

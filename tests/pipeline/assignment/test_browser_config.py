@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.design.assignment import bucket_variant, unit_hash
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.patterns.automaton import compile_pattern
+from engine.design.reweighting import reweight
 from engine.design.variants import Change
 from engine.typed_records import record_of
 from pipeline.assignment.browser_config import (
@@ -266,3 +267,30 @@ def test_server_gets_experiments_that_assign_as_the_stored_ones() -> None:
     (told,) = experiments_in(experiment, with_definitions=True)
     kept = replace(experiment, hypothesis=None, assigned_user_ids=())
     assert record_of(told["definition"], Experiment) == kept
+
+
+def test_weights_that_changed_are_told_as_ranges_to_all_and_as_epochs_to_servers() -> None:
+    steady, once = a_live(), a_live(weights=(1, 1))
+    changed = reweight(once, (3, 1), now=STARTED + timedelta(hours=1))
+    for browser, server in zip(
+        experiments_in(steady, changed), experiments_in(steady, changed, with_definitions=True), strict=True
+    ):
+        assert server.items() >= browser.items()
+        assert browser.keys().isdisjoint({"epochs", "definition"})
+    same, told = experiments_in(steady, changed, with_definitions=True)
+    assert same.keys().isdisjoint({"epochs", "unsettled"})
+    assert told["unsettled"] == [[2**31, 3 * 2**30]]
+    assert told["epochs"] == [
+        {"started_at": "2026-03-01T09:00:00Z", "thresholds": [2**31, 2**32]},
+        {"started_at": "2026-03-01T10:00:00Z", "thresholds": [3 * 2**30, 2**32]},
+    ]
+
+
+def test_a_hundred_changes_take_a_browser_no_more_than_two() -> None:
+    experiment = a_live(weights=(1, 1, 1))
+    for hours in range(100):
+        weights = (1, 1 + hours % 7, 2 + hours % 3)
+        experiment = reweight(experiment, weights, now=STARTED + timedelta(hours=hours))
+    (told,) = experiments_in(experiment)
+    assert len(experiment.weight_epochs) > 90
+    assert 1 <= len(told["unsettled"]) <= 2

@@ -21,6 +21,7 @@ import { coversPage } from "./pages.js";
 import { redirectUrl } from "./redirects.js";
 import { holds } from "./targeting.js";
 import { unitId } from "./units.js";
+import { isUnsettled } from "./unsettled.js";
 
 const partsOf = (config, cookie, now) => {
   const matchesAutomaton = (index, text) => finds(config.automata[index], text);
@@ -40,6 +41,14 @@ const CALLS = {
       const unit = one.unit ? unitId(one.unit, visit) : visit.visitor_id;
       return variantOnPage(one, visit, unit, stored[one.id], partsOf(config, cookie, now));
     }),
+  vector: (config, visit, stored, now) => {
+    const [one] = config.experiments;
+    const unit = one.unit ? unitId(one.unit, visit) : visit.visitor_id;
+    let asks = false;
+    const parts = { ...partsOf(config, "", now), isUnsettled: (...given) => (asks = isUnsettled(...given)) };
+    const index = variantOnPage(one, visit, unit, stored, parts);
+    return asks ? "ask" : index;
+  },
   units: (unit, visits) => visits.map((visit) => unitId(unit, visit)),
 };
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,0 +1,119 @@
+"""Writer of the published assignment vectors, by the service's own decisions."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from api.sdk.assignment_vectors import ASK, FILE, FORMAT, GROUPS
+from engine.design.assignment import unit_hash
+from engine.design.epoch_thresholds import unsettled_ranges, variant_first_seen
+from engine.design.experiment import Experiment
+from engine.design.pages import covers_page
+from engine.design.project import Project
+from pipeline.assignment.browser_config import browser_config
+from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
+from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
+from pipeline.events.attributes import UNKNOWN_CLIENT
+from tests import contract
+from tests.builders import a_project, targeting_of
+from tests.data.vector_groups import Visit, members
+
+# Groups with the hashes themselves, to find a difference by.
+_HASHED: Final = frozenset({"split", "letters"})
+# Of visits whose experiments do not target the time.
+USUAL_TIME: Final = datetime(2026, 3, 4, 12, 30, tzinfo=UTC)
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+def build() -> str:
+    """Build the file: one experiment or case a line."""
+    projects: dict[str, tuple[Project, list[Experiment]]] = {}
+    cases: list[dict[str, Any]] = []
+    for group, zone, experiment, visits in members():
+        project, experiments = projects.setdefault(zone, (a_project(reporting_timezone=zone), []))
+        experiments.append(experiment)
+        place = {"group": group, "config": list(projects).index(zone), "experiment": experiment.id}
+        cases.extend([{**place, **_case(group, project, experiment, visit)} for visit in visits])
+    configs = [_config(*of_zone) for of_zone in projects.values()]
+    head = {"format": FORMAT, "groups": GROUPS, "contract": contract.assignment_vectors()}
+    numbered = [{"case": number, **case} for number, case in enumerate(cases)]
+    parts = (_text(head)[:-1], f'"configs":{_lines(configs)}', f'"cases":{_lines(map(_text, numbered))}}}')
+    return ",\n".join(parts) + "\n"
+
+
+def _lines(items: Iterable[str]) -> str:
+    joined = ",\n".join(items)
+    return f"[\n{joined}\n]"
+
+
+def _text(value: object) -> str:
+    return _encode(value).decode()
+
+
+def _config(project: Project, experiments: list[Experiment]) -> str:
+    config = browser_config(project, experiments, sdk_key=project.sdk_key, with_definitions=True)
+    described = config.pop("experiments")
+    return f'{_text(config)[:-1]},"experiments":{_lines(map(_text, described))}}}'
+
+
+def _case(group: str, project: Project, experiment: Experiment, visit: Visit) -> dict[str, Any]:
+    """Describe a visit, and what is decided on it."""
+    decision, unit = _decided(project, experiment, visit)
+    expected, why = _expected(experiment, visit, decision, unit)
+    given = {
+        **(_hashes(experiment, unit) if group in _HASHED and unit is not None else {}),
+        "visitor_id": visit.visitor_id,
+        "user_id": visit.user_id,
+        "url": visit.url,
+        "attributes": visit.attributes or None,
+        "now": visit.now,
+        "first_seen": visit.first_seen,
+        "stored": None if visit.stored is None else experiment.variants[visit.stored].id,
+        "why": why,
+    }
+    return {name: one for name, one in given.items() if one is not None} | {"expected": expected}
+
+
+def _hashes(experiment: Experiment, unit: str) -> dict[str, int]:
+    return {
+        "h_traffic": unit_hash(experiment, "t", unit),
+        "h_variant": unit_hash(experiment, "v", unit),
+    }
+
+
+def _decided(project: Project, experiment: Experiment, visit: Visit) -> tuple[VariantDecision, str | None]:
+    visitor = Visitor(
+        visitor_id=visit.visitor_id,
+        user_id=visit.user_id,
+        url=visit.url,
+        attributes=visit.attributes,
+        client=UNKNOWN_CLIENT,
+    )
+    now = visit.now or USUAL_TIME
+    attributes = targeting_attributes(visitor, timezone=project.timezone, now=now)
+    request = AssignmentRequest(visitor=visitor, attributes=attributes, forced={})
+    stored = {} if visit.stored is None else {experiment.id: experiment.variants[visit.stored].id}
+    (decision,) = decide(request, [experiment], targeting_of, stored)
+    return decision, request.unit_id(experiment)
+
+
+def _expected(
+    experiment: Experiment, visit: Visit, decision: VariantDecision, unit: str | None
+) -> tuple[int | str | None, str | None]:
+    """Return the index of the variant that is shown, ASK or None; and without a variant, why."""
+    if decision.variant is None or unit is None:
+        return None, decision.reason
+    if not covers_page(experiment, visit.url):
+        return None, "the experiment is not on this page"
+    if decision.status == "new" and visit.first_seen is not None:
+        return variant_first_seen(experiment, unit, visit.first_seen), None
+    own = unit_hash(experiment, "v", unit)
+    if decision.status == "new" and any(a <= own < b for a, b in unsettled_ranges(experiment)):
+        return ASK, "the weights have changed; the service knows the first assignment"
+    return experiment.variants.index(decision.variant), None
+
+
+if __name__ == "__main__":
+    FILE.write_text(build(), encoding="utf-8")
