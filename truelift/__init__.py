@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pipeline.events.attributes import InvalidAttributesError
     from pipeline.snapshots.manifest import UnreadableSnapshotError
     from pipeline.snapshots.reader import Snapshot, open_snapshot
+    from truelift.client.assigned_variants import AssignedVariants
     from truelift.client.async_client import AsyncClient
     from truelift.client.client import Client
     from truelift.client.decisions import Change, Decision
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALIBRATION_CASES",
     "CALIBRATION_METHODS",
+    "AssignedVariants",
     "AsyncClient",
     "Change",
     "Client",
@@ -126,6 +128,7 @@ __all__ = [
 _SOURCES = {
     "CALIBRATION_CASES": ("engine.calibration.error_rates", "DEFAULT_SETTINGS"),
     "CALIBRATION_METHODS": ("engine.calibration.methods", "METHODS"),
+    "AssignedVariants": ("truelift.client.assigned_variants", "AssignedVariants"),
     "AsyncClient": ("truelift.client.async_client", "AsyncClient"),
     "Change": ("truelift.client.decisions", "Change"),
     "Client": ("truelift.client.client", "Client"),

@@ -9,10 +9,14 @@ from typing import Any, Final, Self
 
 import httpx2
 
+from pipeline.assignment.targeting_attributes import Visitor
 from truelift.client.client import CLOSE_SECONDS, GATHER_SECONDS, PAUSE_SECONDS
 from truelift.client.outbox import CAPACITY, MAX_BATCH
 from truelift.client.service_connection import Connection, answer_of
-from truelift.client.visitor_calls import VisitorCalls, timestamp_now
+from truelift.client.visitor_calls import VisitorCalls, a_visitor, timestamp_now
+
+# Further ones are asked for at their next decision.
+MOST_UNKNOWN: Final = 1_000
 
 logger: Final = logging.getLogger("truelift.client")
 
@@ -20,7 +24,9 @@ logger: Final = logging.getLogger("truelift.client")
 class AsyncClient(VisitorCalls):
     """The same as `Client` in an event loop: `async with`, or `start` and `close`.
 
-    Decisions and events are plain calls, since they wait for nothing; threads may make them, too.
+    Decisions and events are plain calls, since they wait for nothing; threads may make them, too. Where the
+    service alone knows a visitor's first variant, `await recall(visitor_id)` before a decision asks for it;
+    a decision without it takes the visitor out, and has the service asked for the next one.
     """
 
     def __init__(  # noqa: PLR0913  # as `Client`
@@ -40,6 +46,8 @@ class AsyncClient(VisitorCalls):
         self._tasks: list[asyncio.Task[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
+        # Visitors whose first variants a decision has lacked.
+        self._unknown: dict[str, Visitor] = {}
 
     async def start(self) -> None:
         """Begin to read the experiments and to send events."""
@@ -48,15 +56,33 @@ class AsyncClient(VisitorCalls):
         self._loop = asyncio.get_running_loop()
         self._http = self._connection.async_client()
         self._has_polled, self._has_sent, self._has_events = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._is_flushing = asyncio.Event()
+        self._is_flushing, self._has_unknown = asyncio.Event(), asyncio.Event()
         self._tasks = [
             asyncio.create_task(self._repeat(self._poll), name="truelift-client-poll"),
             asyncio.create_task(self._repeat(self._send_waiting), name="truelift-client-send"),
+            asyncio.create_task(self._repeat(self._recall_waiting), name="truelift-client-recall"),
         ]
 
     async def wait_until_ready(self, timeout_seconds: float = 5.0) -> bool:
         """Wait until the experiments are known, and return whether they are."""
         return await self._wait_for(lambda: self.is_ready, self._has_polled, timeout_seconds)
+
+    async def recall(
+        self,
+        visitor_id: str,
+        *,
+        user_id: str | None = None,
+        url: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Ask the service for first variants that `decide` would lack; return whether none is lacking now.
+
+        These are of experiments whose weights have changed. Takes what `decide` takes of the visitor.
+        """
+        visitor = a_visitor(visitor_id, user_id, url, attributes)
+        if self._decider.has_unknown(visitor):
+            await self._recall(visitor)
+        return not self._decider.has_unknown(visitor)
 
     async def flush(self, timeout_seconds: float = CLOSE_SECONDS) -> bool:
         """Wait until the service has told the verdict of every event; return whether it has in time."""
@@ -97,6 +123,31 @@ class AsyncClient(VisitorCalls):
     def _wake(self) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._has_events.set)
+
+    def _ask(self, visitor: Visitor) -> Mapping[str, str] | None:
+        """Have the service asked in the background: a decision waits for nothing."""
+        if self._loop is not None and not self._loop.is_closed() and len(self._unknown) < MOST_UNKNOWN:
+            self._unknown[visitor.visitor_id] = visitor
+            self._loop.call_soon_threadsafe(self._has_unknown.set)
+        return None
+
+    async def _recall_waiting(self) -> None:
+        await self._has_unknown.wait()
+        self._has_unknown.clear()
+        while self._unknown:
+            await self._recall(self._unknown.pop(next(iter(self._unknown))))
+
+    async def _recall(self, visitor: Visitor) -> None:
+        if self._loop is None or self._is_closed or not self._first_variants.may_ask(time.monotonic()):
+            return
+        try:
+            body = self._first_variants.body(visitor)
+            response = await self._http.post(self._connection.visits_path, content=body)
+        except httpx2.HTTPError as error:
+            self._first_variants.fail(f"{type(error).__name__}: {error}", time.monotonic())
+            return
+        answers = self._first_variants.take(answer_of(response), time.monotonic())
+        self._decider.hold(visitor, answers or {})
 
     async def _repeat(self, work: Callable[[], Any]) -> None:
         while True:

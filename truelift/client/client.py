@@ -12,6 +12,8 @@ from typing import Any, Final, Self
 
 import httpx2
 
+from pipeline.assignment.targeting_attributes import Visitor
+from truelift.client.first_variants import FirstVariants
 from truelift.client.outbox import CAPACITY, MAX_BATCH
 from truelift.client.service_connection import Connection, answer_of
 from truelift.client.visitor_calls import VisitorCalls, timestamp_now
@@ -28,7 +30,8 @@ PAUSE_SECONDS: Final = 5.0
 class Client(VisitorCalls):
     """Decisions and events of a project on a server; safe to share between threads, and to fork.
 
-    The experiments are read when it is made, and every `poll_seconds` after that. A decision asks nobody.
+    The experiments are read when it is made, and every `poll_seconds` after that. A decision asks the service
+    where weights have changed and nothing tells the visitor's first variant, once, and nobody otherwise.
     Events are sent in the background, and again until the service has told their verdict; at most `capacity`
     wait. `on_rejected` gets the result of an event that the service rejects, which is logged by default.
     """
@@ -74,6 +77,8 @@ class Client(VisitorCalls):
                 self._is_closed = self._outbox.is_closed = True
                 self._changed.notify_all()
             self._thread.join(timeout_seconds)
+            if self._asking is not None:
+                self._asking.close()
             if self.unsent:
                 logger.error("%d events are lost, the service did not take them in time", self.unsent)
         return self.unsent == 0
@@ -93,13 +98,15 @@ class Client(VisitorCalls):
         self._changed = threading.Condition()
         self._is_flushing = False
         self._is_idle = False
+        self._asking: httpx2.Client | None = None
         self._thread = threading.Thread(target=self._run, name="truelift-client", daemon=True)
         self._thread.start()
 
     def begin_in_child(self) -> None:
         """Begin anew in a forked process, whose parent sends the events that waited; called after a fork."""
         self._outbox.clear()
-        self._deciding = threading.Lock()
+        self._first_variants = FirstVariants(self._first_variants.longest_pause)
+        self._decider.decided.begin_in_child()
         if not self._is_closed:
             self._begin()
 
@@ -108,6 +115,21 @@ class Client(VisitorCalls):
         if self._is_idle:
             with self._changed:
                 self._changed.notify_all()
+
+    def _ask(self, visitor: Visitor) -> Mapping[str, str] | None:
+        """Ask the service in the caller's thread; nothing while it does not answer, or once closed."""
+        if self._is_closed or not self._first_variants.may_ask(time.monotonic()):
+            return None
+        with self._changed:
+            http = self._asking = self._asking or self._connection.sync_client()
+        try:
+            body = self._first_variants.body(visitor)
+            answer = answer_of(http.post(self._connection.visits_path, content=body))
+        except (httpx2.HTTPError, RuntimeError) as error:
+            # Closed meanwhile, in which case httpx says RuntimeError.
+            self._first_variants.fail(f"{type(error).__name__}: {error}", time.monotonic())
+            return None
+        return self._first_variants.take(answer, time.monotonic())
 
     def _run(self) -> None:
         next_poll = next_send = time.monotonic()

@@ -1,13 +1,15 @@
 """Configuration of a project: its experiments as the service last gave them, and decisions by them."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
+from engine.design.assignment import unit_hash
+from engine.design.epoch_thresholds import HashRange, unsettled_ranges
 from engine.design.experiment import Experiment
 from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.errors import InvalidDesignError
@@ -43,6 +45,7 @@ class Configuration:
     settings: Mapping[str, Any]
     experiments: Mapping[str, Experiment]
     _targeting: dict[str, Targeting] = field(default_factory=dict, init=False, repr=False)
+    _unsettled: dict[str, Sequence[HashRange]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_json(cls, content: bytes) -> "Configuration":
@@ -76,6 +79,16 @@ class Configuration:
         request = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
         decisions = decide(request, [experiment], self._targeting_of, stored, inherited)
         return decisions[0] if decisions else None
+
+    def is_unsettled(self, experiment: Experiment, unit_id: str | None) -> bool:
+        """Return whether the variant of a unit depends on the weights of the time when it came first."""
+        if unit_id is None or not experiment.weight_epochs:
+            return False
+        ranges = self._unsettled.get(experiment.id)
+        if ranges is None:
+            ranges = self._unsettled.setdefault(experiment.id, unsettled_ranges(experiment))
+        own = unit_hash(experiment, "v", unit_id)
+        return any(first <= own < beyond for first, beyond in ranges)
 
     def _targeting_of(self, experiment: Experiment) -> Targeting:
         known = self._targeting.get(experiment.id)

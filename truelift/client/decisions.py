@@ -63,6 +63,10 @@ class DecidedVariants:
         self._decided: OrderedDict[Place, Decided] = OrderedDict()
         self._deciding = threading.Lock()
 
+    def begin_in_child(self) -> None:
+        """Go on in a forked process, where nobody will release a lock that another thread held."""
+        self._deciding = threading.Lock()
+
     def of_visitor(self, experiment_id: str, unit_id: str | None, visitor_id: str) -> Decided | None:
         """Find what was decided for a visitor itself; None where nothing was."""
         return self._decided.get((experiment_id, unit_id, visitor_id))
@@ -77,12 +81,18 @@ class DecidedVariants:
 
     def remember(self, decision: Decision) -> None:
         """Remember a decision for its visitor, and for others of its unit; a forced one is not."""
-        variant_id = decision.variant_id
-        if variant_id is None or decision.status == "forced" or len(decision.visitor_id) > MAX_ID_LENGTH:
+        if decision.variant_id is not None and decision.status != "forced":
+            self.hold(
+                decision.experiment_id or "", decision.visitor_id, decision.unit_id, decision.variant_id
+            )
+
+    def hold(self, experiment_id: str, visitor_id: str, unit_id: str | None, variant_id: str) -> None:
+        """Remember the variant of a visitor and of its unit; None for an experiment that assigns visitors."""
+        if len(visitor_id) > MAX_ID_LENGTH:
             # The service takes no events of a visitor with such a long id.
             return
-        own = _place_of(decision)
-        places = [own] if decision.unit_id is None else [own, (*own[:2], _ANY_VISITOR)]
+        own: Place = (experiment_id, unit_id or visitor_id, visitor_id)
+        places = [own] if unit_id is None else [own, (*own[:2], _ANY_VISITOR)]
         with self._deciding:
             for place in places:
                 known = self._decided.get(place)

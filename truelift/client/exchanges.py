@@ -13,10 +13,10 @@ from truelift.client.outbox import Outbox
 
 logger: Final = logging.getLogger("truelift.client")
 
-_OK: Final = 200
+OK: Final = 200
 _NOT_MODIFIED: Final = 304
 # The body itself is refused, so that it would be again.
-_UNUSABLE: Final = frozenset({400, 413, 415, 422})
+UNUSABLE: Final = frozenset({400, 413, 415, 422})
 # Until somebody changes the key, the subscription or the project.
 _REFUSED: Final = frozenset({401, 402, 403, 404})
 
@@ -67,7 +67,7 @@ class Polling:
         """Take an answer, and return the seconds until the next request."""
         if answer.status == _NOT_MODIFIED:
             return self._succeeded()
-        if answer.status != _OK:
+        if answer.status != OK:
             return self.fail(str(answer), answer.headers)
         try:
             self.configuration = Configuration.from_json(answer.content)
@@ -108,12 +108,12 @@ class Delivery:
 
     def take(self, answer: Answer) -> float:
         """Take the answer to the last body, and return the seconds until the next request."""
-        if answer.status == _OK:
+        if answer.status == OK:
             try:
                 return self._settle(_decode(answer.content).results)
             except msgspec.MsgspecError as error:
                 return self.fail(f"the answer cannot be read: {error}")
-        if answer.status in _UNUSABLE:
+        if answer.status in UNUSABLE:
             logger.error("%d events are given up, the service refuses them: %s", len(self._sent), answer)
             self.outbox.settle(self._sent)
             return 0.0

@@ -47,6 +47,11 @@ class Connection:
         return f"/track?project_id={self.project_id}"
 
     @property
+    def visits_path(self) -> str:
+        """Path that assigns a visitor."""
+        return f"/init?project_id={self.project_id}"
+
+    @property
     def _base(self) -> str:
         return f"{self.url.rstrip('/')}/api/v1/sdk"
 

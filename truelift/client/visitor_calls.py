@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from engine.design.units import unit_attribute, unit_id
+from engine.design.experiment import Experiment
+from engine.design.units import unit_attribute
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import UNKNOWN_CLIENT
 from pipeline.events.schema import MAX_URL_LENGTH
-from truelift.client.decisions import DecidedVariants, Decision, decision_of
+from truelift.client.assigned_variants import AssignedVariants
+from truelift.client.decider import Assigned, Decider
+from truelift.client.decisions import Decision
 from truelift.client.exchanges import Delivery, Polling
+from truelift.client.first_variants import FirstVariants
 from truelift.client.outbox import CAPACITY, Outbox
 
 logger: Final = logging.getLogger("truelift.client")
@@ -38,7 +42,8 @@ class VisitorCalls:
         self._outbox = Outbox(capacity)
         self._polling = Polling(poll_seconds)
         self._delivery = Delivery(self._outbox, on_rejected)
-        self._decided = DecidedVariants()
+        self._first_variants = FirstVariants(max(poll_seconds, 1.0))
+        self._decider = Decider(self._polling, self._ask)
 
     @property
     def is_ready(self) -> bool:
@@ -74,52 +79,20 @@ class VisitorCalls:
         user_id: str | None = None,
         url: str | None = None,
         attributes: Mapping[str, Any] | None = None,
-        assigned: Mapping[str, str] | None = None,
+        assigned: Assigned | None = None,
         forced: str | None = None,
     ) -> Decision:
         """Decide the variant of a visitor in an experiment, by its test key or id, and count nobody.
 
         `attributes` are those of targeting and segments, and `url` is the page; an experiment that is bound
-        to pages takes part without one. `assigned` maps experiment ids to the variant ids that the visitor
-        was given before, as a cookie of yours may tell; what this process has decided is remembered. `forced`
-        is the id or name of a variant, for a preview. An experiment of users or accounts takes their ids from
-        `user_id` or `attributes`. InvalidAttributesError for nested attributes.
+        to pages takes part without one. `assigned` are the variants that the visitor was given before:
+        `AssignedVariants` of the cookie, or variant ids by experiment id; what this process has decided is
+        remembered. Where weights have changed and neither tells the variant, the service is asked once.
+        `forced` is the id or name of a variant, for a preview. An experiment of users or accounts takes their
+        ids from `user_id` or `attributes`. InvalidAttributesError for nested attributes.
         """
-        configuration = self._polling.configuration
-        if configuration is None:
-            reason = "the experiments are not known yet"
-            return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
-        experiment = configuration.experiments.get(test_key)
-        if experiment is None:
-            reason = f"the project has no running or paused experiment {test_key!r}"
-            return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
-        visitor = Visitor(
-            visitor_id=visitor_id,
-            user_id=user_id,
-            url=url,
-            attributes=attributes or {},
-            client=UNKNOWN_CLIENT,
-        )
-        unit = unit_id(experiment.unit, visitor_id=visitor_id, user_id=user_id, attributes=visitor.attributes)
-        own = self._decided.of_visitor(experiment.id, unit, visitor_id)
-        remembered = own or self._decided.of_unit(experiment.id, unit)
-        stored = dict(assigned or {})
-        if remembered is not None:
-            stored.setdefault(experiment.id, remembered.variant_id)
-        decided = configuration.decide(
-            experiment,
-            visitor,
-            now=datetime.now(UTC),
-            stored=stored,
-            inherited=() if own or remembered is None else (experiment.id,),
-            forced={} if forced is None else {experiment.id: forced},
-        )
-        if decided is None:
-            reason = f"the experiment is {experiment.status}"
-            return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
-        decision = decision_of(decided, visitor_id, unit)
-        self._decided.remember(decision)
-        return decision
+        visitor = a_visitor(visitor_id, user_id, url, attributes)
+        return self._decider.decide(test_key, visitor, assigned=assigned, forced=forced)
 
     def variant(  # noqa: PLR0913  # as `decide`
         self,
@@ -129,7 +102,7 @@ class VisitorCalls:
         user_id: str | None = None,
         url: str | None = None,
         attributes: Mapping[str, Any] | None = None,
-        assigned: Mapping[str, str] | None = None,
+        assigned: Assigned | None = None,
         forced: str | None = None,
     ) -> str | None:
         """Return the name of the visitor's variant and record the exposure; None for the original.
@@ -145,7 +118,7 @@ class VisitorCalls:
             assigned=assigned,
             forced=forced,
         )
-        self.expose(decision, user_id=user_id, url=url, attributes=attributes)
+        self.expose(decision, user_id=user_id, url=url, attributes=attributes, assigned=assigned)
         return decision.variant
 
     def expose(
@@ -155,14 +128,19 @@ class VisitorCalls:
         user_id: str | None = None,
         url: str | None = None,
         attributes: Mapping[str, Any] | None = None,
+        assigned: Assigned | None = None,
     ) -> None:
         """Record that a visitor saw the variant of a decision: once in this process, and no forced one.
 
-        The id of the unit goes with it, also where the call does not name it.
+        The id of the unit goes with it, also where the call does not name it. `AssignedVariants` keep it for
+        the cookie.
         """
         if decision.experiment_id is None or decision.variant_id is None or decision.status == "forced":
             return
-        decided = self._decided.of_decision(decision)
+        experiment = self._experiment(decision.experiment_id)
+        if isinstance(assigned, AssignedVariants) and experiment is not None:
+            assigned.keep(experiment, decision.unit_id, decision.variant_id)
+        decided = self._decider.decided.of_decision(decision)
         if decided is not None and decided.is_exposed and decided.variant_id == decision.variant_id:
             return
         is_kept = self._send(
@@ -171,7 +149,7 @@ class VisitorCalls:
             experiment_id=decision.experiment_id,
             variant_id=decision.variant_id,
             url=url,
-            **self._with_unit(decision, user_id, attributes),
+            **_with_unit(experiment, decision, user_id, attributes),
         )
         if decided is not None:
             decided.is_exposed = is_kept
@@ -259,18 +237,13 @@ class VisitorCalls:
         self._wake()
         return is_kept
 
-    def _with_unit(
-        self, decision: Decision, user_id: str | None, attributes: Mapping[str, Any] | None
-    ) -> dict[str, object]:
-        """Return the user and the attributes of an exposure, with the id of the decision's unit."""
+    def _experiment(self, experiment_id: str) -> Experiment | None:
         configuration = self._polling.configuration
-        known = {} if configuration is None else configuration.experiments
-        experiment = known.get(decision.experiment_id or "")
-        if experiment is None or decision.unit_id is None:
-            return {"user_id": user_id, "attributes": attributes}
-        if (key := unit_attribute(experiment.unit)) is None:
-            return {"user_id": user_id or decision.unit_id, "attributes": attributes}
-        return {"user_id": user_id, "attributes": {key: decision.unit_id, **(attributes or {})}}
+        return None if configuration is None else configuration.experiments.get(experiment_id)
+
+    def _ask(self, visitor: Visitor) -> Mapping[str, str] | None:
+        """Ask the service for the variants of a visitor, by experiment id; None where it does not answer."""
+        raise NotImplementedError
 
     def _wake(self) -> None:
         """Tell what sends that an event waits."""
@@ -280,3 +253,30 @@ class VisitorCalls:
 def timestamp_now() -> str:
     """Return the time as events state it, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def a_visitor(
+    visitor_id: str, user_id: str | None, url: str | None, attributes: Mapping[str, Any] | None
+) -> Visitor:
+    """Describe a visitor of whom nothing but the arguments is known."""
+    return Visitor(
+        visitor_id=visitor_id,
+        user_id=user_id,
+        url=url,
+        attributes=attributes or {},
+        client=UNKNOWN_CLIENT,
+    )
+
+
+def _with_unit(
+    experiment: Experiment | None,
+    decision: Decision,
+    user_id: str | None,
+    attributes: Mapping[str, Any] | None,
+) -> dict[str, object]:
+    """Return the user and the attributes of an exposure, with the id of the decision's unit."""
+    if experiment is None or decision.unit_id is None:
+        return {"user_id": user_id, "attributes": attributes}
+    if (key := unit_attribute(experiment.unit)) is None:
+        return {"user_id": user_id or decision.unit_id, "attributes": attributes}
+    return {"user_id": user_id, "attributes": {key: decision.unit_id, **(attributes or {})}}

@@ -1,12 +1,15 @@
-"""ASGI middleware: the visitor's cookie set by HTTP, which browsers keep longer than one set by a script."""
+"""ASGI middleware: the visitor's cookies set by HTTP, which browsers keep longer than those of a script."""
 
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
 
 from publicsuffixlist import PublicSuffixList
+
+from truelift.client import assigned_variants
+from truelift.client.assigned_variants import AssignedVariants
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -37,6 +40,8 @@ class HasSettings(Protocol):
 class VisitorCookie:
     """Gives every visitor an id: `scope["state"]["truelift_visitor"]`, and a cookie in answers with HTML.
 
+    `scope["state"]["truelift_assigned"]` are the `AssignedVariants` of the visitor's cookie, to be given to
+    `variant` as `assigned`; an answer with HTML sets the cookie anew, with what was kept before it began.
     With `require_consent`, and where the browser sends a signal that the project respects, a visitor who has
     no cookie gets none: the id in the state is None then. A cookie that is there is kept alive, but not for
     a browser that sends such a signal. Answers that a shared cache may keep are left alone.
@@ -54,19 +59,24 @@ class VisitorCookie:
             return
         headers = _decoded(scope["headers"])
         visitor_id = self._visitor_id(headers)
-        scope.setdefault("state", {})[COOKIE] = visitor_id
+        state = scope.setdefault("state", {})
+        state[COOKIE], state[assigned_variants.COOKIE] = visitor_id, None
         if visitor_id is None:
             await self._app(scope, receive, send)
             return
+        own = next(_values_of(assigned_variants.COOKIE, headers.get("cookie", "")), None)
+        assigned = state[assigned_variants.COOKIE] = AssignedVariants(own)
         is_secure = scope.get("scheme") == "https"
         domain = cookie_domain(self._client.settings.get("cookie_domain"), headers.get("host", ""))
-        cookies = [
-            _cookie(name, value, domain, is_secure=is_secure)
-            for name, value in ((COOKIE, visitor_id), (MARK, "1"))
-        ]
 
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
+                values = {COOKIE: visitor_id, MARK: "1", assigned_variants.COOKIE: assigned.cookie}
+                cookies = [
+                    _cookie(name, value, domain, is_secure=is_secure)
+                    for name, value in values.items()
+                    if value
+                ]
                 message = {**message, "headers": _with_cookies(list(message.get("headers", ())), cookies)}
             await send(message)
 
@@ -79,7 +89,9 @@ class VisitorCookie:
             return None
         if settings.get("respect_dnt") and headers.get("dnt") == "1":
             return None
-        known = _value_of(headers.get("cookie", ""))
+        sent = _values_of(COOKIE, headers.get("cookie", ""))
+        # The first valid one, as the browser script takes it.
+        known = next(filter(_VISITOR_ID.fullmatch, sent), None)
         if known is not None:
             return known
         # Until the settings are known, consent may be required.
@@ -126,14 +138,13 @@ def _decoded(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return decoded
 
 
-def _value_of(cookies: str) -> str | None:
-    """Return the first valid id, as the browser script does.
+def _values_of(wanted: str, cookies: str) -> Iterator[str]:
+    """Yield the values of a cookie.
 
     `http.cookies` gives up at cookies of others that it cannot read, such as JSON.
     """
     pairs = (pair.strip().partition("=") for pair in cookies.split(";"))
-    values = (value for name, _, value in pairs if name == COOKIE)
-    return next((value for value in values if _VISITOR_ID.fullmatch(value)), None)
+    return (value for name, _, value in pairs if name == wanted)
 
 
 def _with_cookies(headers: list[tuple[bytes, bytes]], cookies: Iterable[bytes]) -> list[tuple[bytes, bytes]]:

@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.builders import an_experiment
+from truelift.client.assigned_variants import AssignedVariants
 from truelift.client.visitor_cookie import COOKIE, MARK, MAX_AGE_SECONDS, VisitorCookie, cookie_domain
 
 KNOWN = {"Cookie": f"other=1; {COOKIE}=0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"}
@@ -28,6 +30,13 @@ async def show(request: Request) -> Response:
     return Response(str(request.state.truelift_visitor), media_type="text/html", headers=headers)
 
 
+async def give(request: Request) -> Response:
+    assigned = request.state.truelift_assigned
+    if isinstance(assigned, AssignedVariants):
+        assigned.keep(an_experiment(id="exp_000001"), None, "var_00000b")
+    return Response(str(assigned and assigned.cookie), media_type="text/html")
+
+
 async def data(_: Request) -> Response:
     return JSONResponse({})
 
@@ -39,7 +48,7 @@ def get(
     base_url: str = "https://shop.example",
     settings: Mapping[str, Any] | None = None,
 ) -> httpx2.Response:
-    app = Starlette(routes=[Route("/", show), Route("/data", data)])
+    app = Starlette(routes=[Route("/", show), Route("/data", data), Route("/give", give)])
     wrapped = VisitorCookie(app, Settings(settings or {"require_consent": False}))
 
     async def request() -> httpx2.Response:
@@ -151,7 +160,7 @@ def test_cookies_on_several_lines_are_one_header() -> None:
         """Neither receive nor send."""
 
     asyncio.run(VisitorCookie(app, Settings())(scope, nothing, nothing))
-    assert scope["state"] == {COOKIE: "first-id-1"}
+    assert scope["state"][COOKIE] == "first-id-1"
 
 
 @pytest.mark.parametrize("cookie", ["", "<script>", "a b", "x" * 65, "short"])
@@ -206,3 +215,18 @@ def test_data_carry_no_cookie() -> None:
 
 def test_without_https_the_cookie_is_not_secure() -> None:
     assert "secure" not in get(base_url="http://shop.example").headers["set-cookie"].lower()
+
+
+def test_variants_that_a_page_gives_are_set_beside_those_of_the_cookie() -> None:
+    sent = {"Cookie": f"{KNOWN['Cookie']}; truelift_assigned=000007:00000a"}
+    *_, third = get("/give", headers=sent).headers.get_list("set-cookie")
+    assert third.startswith("truelift_assigned=000007:00000a.000001:00000b; Path=/; Max-Age=34560000")
+    # Kept alive where nothing is given.
+    *_, third = get(headers=sent).headers.get_list("set-cookie")
+    assert third.startswith("truelift_assigned=000007:00000a;")
+
+
+def test_no_variants_are_set_without_any_or_without_a_visitor() -> None:
+    assert len(get(headers=KNOWN).headers.get_list("set-cookie")) == 2
+    answer = get("/give", settings={"require_consent": True})
+    assert (answer.text, answer.headers.get_list("set-cookie")) == ("None", [])

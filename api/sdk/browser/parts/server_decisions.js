@@ -11,7 +11,7 @@ if (/[?&]_tl=/.test(location.search)) session.set("handed", "1");
 const asked = new Set();
 
 PARTS.isUnsettled = (experiment, unit) => {
-  const isNew = !experiment.unit && session.get("new") && !session.get("handed");
+  const isNew = session.get("new") && !session.get("handed");
   const isAsked = !isNew && isUnsettled(experiment, unit);
   if (isAsked) asked.add(experiment.id);
   return isAsked;

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from tests import builders
 from tests.api.sdk.browser.site import Site, a_config, a_page, an_experiment
 from tests.waiting import wait_until
+from truelift.client.assigned_variants import AssignedVariants
 
 GREEN = "h1 { color: rgb(0, 128, 0) }"
 # By the present weights everybody is in the second variant; before, the lower half was in the first.
@@ -52,6 +54,20 @@ def test_a_visitor_whose_variant_is_lost_keeps_the_first_one(
     wait_until(lambda: len(site.events("pageview")) == 2)
     assert len(asked) == 1
     assert set(exposed(site)) == {"var_000001a"}
+
+
+def test_a_variant_that_a_server_has_kept_in_the_cookie_is_kept_here(
+    site: Site, page: Page, asked: list[dict[str, Any]]
+) -> None:
+    assigned = AssignedVariants()
+    assigned.keep(builders.an_experiment(id="exp_000001"), None, "var_000001a")
+    cookie = {"name": "truelift_assigned", "value": assigned.cookie, "url": site.base}
+    page.context.add_cookies([cookie])  # type: ignore[list-item] # its keys are those of a cookie
+    returning(page, site, LOWER)
+    wait_until(lambda: site.events("exposure"))
+    assert (exposed(site), asked) == (["var_000001a"], [])
+    kept = {one.get("name"): one.get("value") for one in page.context.cookies()}
+    assert kept["truelift_assigned"] == assigned.cookie
 
 
 def test_nobody_is_asked_about_a_visitor_whom_no_change_has_moved(

@@ -1,0 +1,121 @@
+"""Decisions about visitors: by the configuration, earlier decisions, and what the service knows."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+from engine.design.experiment import Experiment
+from engine.design.units import unit_id
+from pipeline.assignment.targeting_attributes import Visitor
+from truelift.client.assigned_variants import AssignedVariants
+from truelift.client.configuration import Configuration
+from truelift.client.decisions import DecidedVariants, Decision, decision_of
+from truelift.client.exchanges import Polling
+
+# Asks the service for the variants of a visitor, by experiment id; None where it does not answer.
+Ask: TypeAlias = Callable[[Visitor], Mapping[str, str] | None]
+Assigned: TypeAlias = Mapping[str, str] | AssignedVariants
+
+UNSETTLED: Final = "the weights have changed, and the service has not told the visitor's first variant"
+
+
+class Decider:
+    """Decides, and remembers what it has decided; safe to share between threads."""
+
+    def __init__(self, polling: Polling, ask: Ask) -> None:
+        """Decide by the configuration that `polling` has read last."""
+        self._polling = polling
+        self._ask = ask
+        self.decided = DecidedVariants()
+
+    def decide(
+        self, test_key: str, visitor: Visitor, *, assigned: Assigned | None, forced: str | None
+    ) -> Decision:
+        """Decide the variant of a visitor in an experiment, by its test key or id."""
+        configuration = self._polling.configuration
+        if configuration is None:
+            return _excluded(test_key, visitor, "the experiments are not known yet")
+        experiment = configuration.experiments.get(test_key)
+        if experiment is None:
+            reason = f"the project has no running or paused experiment {test_key!r}"
+            return _excluded(test_key, visitor, reason)
+        unit = _unit_id(experiment, visitor)
+        decision = self._decide(configuration, experiment, visitor, assigned, forced)
+        if decision.status == "new" and configuration.is_unsettled(experiment, unit):
+            answers = self._ask(visitor)
+            if answers is None or experiment.id not in answers:
+                return _excluded(experiment.test_key, visitor, UNSETTLED)
+            self.hold(visitor, answers)
+            decision = self._decide(configuration, experiment, visitor, answers, None)
+        self.decided.remember(decision)
+        return decision
+
+    def hold(self, visitor: Visitor, answers: Mapping[str, str]) -> None:
+        """Remember what the service has told of a visitor, as far as nobody else can tell it."""
+        for experiment in self._unsettled(visitor):
+            if (variant_id := answers.get(experiment.id)) is not None:
+                # Weights of experiments that assign other units than visitors never change.
+                self.decided.hold(experiment.id, visitor.visitor_id, None, variant_id)
+
+    def has_unknown(self, visitor: Visitor) -> bool:
+        """Return whether there is an experiment in which the service alone knows the visitor's variant."""
+        return any(
+            self.decided.of_visitor(one.id, visitor.visitor_id, visitor.visitor_id) is None
+            for one in self._unsettled(visitor)
+        )
+
+    def _unsettled(self, visitor: Visitor) -> Iterator[Experiment]:
+        configuration = self._polling.configuration
+        if configuration is None:
+            return
+        for name, experiment in configuration.experiments.items():
+            if name == experiment.id and configuration.is_unsettled(
+                experiment, _unit_id(experiment, visitor)
+            ):
+                yield experiment
+
+    def _decide(
+        self,
+        configuration: Configuration,
+        experiment: Experiment,
+        visitor: Visitor,
+        assigned: Assigned | None,
+        forced: str | None,
+    ) -> Decision:
+        unit = _unit_id(experiment, visitor)
+        own = self.decided.of_visitor(experiment.id, unit, visitor.visitor_id)
+        remembered = own or self.decided.of_unit(experiment.id, unit)
+        stored = _stored(assigned, experiment, unit)
+        if remembered is not None:
+            stored.setdefault(experiment.id, remembered.variant_id)
+        decided = configuration.decide(
+            experiment,
+            visitor,
+            now=datetime.now(UTC),
+            stored=stored,
+            inherited=() if own or remembered is None else (experiment.id,),
+            forced={} if forced is None else {experiment.id: forced},
+        )
+        if decided is None:
+            return _excluded(experiment.test_key, visitor, f"the experiment is {experiment.status}")
+        return decision_of(decided, visitor.visitor_id, unit)
+
+
+def _unit_id(experiment: Experiment, visitor: Visitor) -> str | None:
+    return unit_id(
+        experiment.unit,
+        visitor_id=visitor.visitor_id,
+        user_id=visitor.user_id,
+        attributes=visitor.attributes,
+    )
+
+
+def _stored(assigned: Assigned | None, experiment: Experiment, unit: str | None) -> dict[str, str]:
+    if isinstance(assigned, AssignedVariants):
+        kept = assigned.variant_of(experiment, unit)
+        return {} if kept is None else {experiment.id: kept}
+    return dict(assigned or {})
+
+
+def _excluded(test_key: str, visitor: Visitor, reason: str) -> Decision:
+    return Decision(test_key=test_key, visitor_id=visitor.visitor_id, status="excluded", reason=reason)
