@@ -1,0 +1,104 @@
+"""Counted work: statements, the rows that they scan, and the documents that are validated.
+
+Counts are the same on a busy machine, where times are not.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import duckdb
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from engine.typed_records import record_from_json
+from pipeline.store import documents
+from pipeline.store.warehouse.connections.reopening import ReopeningConnection
+
+
+@dataclass(slots=True)
+class WarehouseWork:
+    """Statements that a block executed, and the rows that their scans of tables read."""
+
+    statements: int = 0
+    rows_scanned: int = 0
+
+    def take(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Add the statement that the cursor executed last."""
+        self.statements += 1
+        profile = json.loads(cursor.get_profiling_information() or "{}")
+        self.rows_scanned += profile.get("query", {}).get("total_rows_scanned", 0)
+
+
+@dataclass(slots=True)
+class CatalogWork:
+    """Statements that a block sent to the catalog, and documents that it validated."""
+
+    statements: int = 0
+    documents: int = 0
+
+
+class _CountingCursor:
+    """A cursor whose statements are counted; of everything else it is the cursor itself."""
+
+    def __init__(self, counted: duckdb.DuckDBPyConnection, work: WarehouseWork) -> None:
+        self.counted, self._work = counted, work
+        counted.execute("PRAGMA enable_profiling = 'no_output'; SET profiling_coverage = 'ALL'")
+        # Statements name variables of the function that calls this one.
+        counted.execute("SET python_scan_all_frames = true")
+
+    def execute(self, *arguments: Any) -> duckdb.DuckDBPyConnection:
+        executed = self.counted.execute(*arguments)
+        self._work.take(self.counted)
+        return executed
+
+    def sql(self, *arguments: Any, **named: Any) -> duckdb.DuckDBPyRelation:
+        relation = self.counted.sql(*arguments, **named).materialize()
+        self._work.take(self.counted)
+        return relation
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.counted, name)
+
+
+@contextmanager
+def counted_warehouse() -> Iterator[WarehouseWork]:
+    """Count the statements of every warehouse of this process inside the block."""
+    work = WarehouseWork()
+    opened, closed = ReopeningConnection.open_cursor, ReopeningConnection.close_cursor
+
+    def open_cursor(connection: ReopeningConnection) -> _CountingCursor:
+        return _CountingCursor(opened(connection), work)
+
+    def close_cursor(connection: ReopeningConnection, cursor: _CountingCursor) -> None:
+        closed(connection, cursor.counted)
+
+    with (
+        patch.object(ReopeningConnection, "open_cursor", open_cursor),
+        patch.object(ReopeningConnection, "close_cursor", close_cursor),
+    ):
+        yield work
+
+
+@contextmanager
+def counted_catalog() -> Iterator[CatalogWork]:
+    """Count the statements of every catalog of this process inside the block, and the documents validated."""
+    work = CatalogWork()
+
+    def count(*_: object) -> None:
+        work.statements += 1
+
+    def build(text: str, kind: type[Any]) -> Any:
+        work.documents += 1
+        return built(text, kind)
+
+    built = record_from_json
+    event.listen(Engine, "before_cursor_execute", count)
+    try:
+        with patch.object(documents, "record_from_json", build):
+            yield work
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
