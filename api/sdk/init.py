@@ -38,7 +38,7 @@ async def answer_init(request: Request) -> Response:
     received = await read_request(request, services, partial(_read_visit, request))
     visitor_id, decisions = await visit(services, received)
     encode = partial(encode_answer, received.cached, visitor_id, decisions, received.body.url)
-    answer = encode() if received.cached.parts <= MAX_ON_LOOP else await run_in_threadpool(encode)
+    answer = encode() if _is_short(received) else await run_in_threadpool(encode)
     return Response(answer, media_type="application/json")
 
 
@@ -59,8 +59,9 @@ async def visit(
         city=received.city,
     )
     await _prepare(services, received.cached)
-    experiments = [one for one in received.cached.experiments if only is None or one.test_key == only]
-    if received.cached.parts <= MAX_ON_LOOP:
+    decided = await _decided(services, received)
+    experiments = [one for one in decided if only is None or one.test_key == only]
+    if _is_short(received):
         known, decisions = _decide(services, received, visitor, experiments)
     else:
         known, decisions = await run_in_threadpool(_decide, services, received, visitor, experiments)
@@ -68,6 +69,20 @@ async def visit(
         await _store(services, received, visitor, decisions, known)
     await services.snippet_verification.see(received.cached, received.page)
     return visitor.visitor_id, decisions
+
+
+def _is_short(received: SdkRequest[InitBody]) -> bool:
+    # A forced variant may be of an experiment of any size.
+    return received.cached.parts <= MAX_ON_LOOP and not received.body.assignments
+
+
+async def _decided(services: VisitServices, received: SdkRequest[InitBody]) -> Sequence[Experiment]:
+    """List the experiments to decide on: those that assign, and those with a forced variant, oldest first."""
+    cached, forced = received.cached, received.body.assignments
+    if not forced or not cached.unserved:
+        return cached.experiments
+    others = await run_in_threadpool(cached.forced_before_start, forced.keys(), services.catalog)
+    return sorted((*cached.experiments, *others), key=lambda one: (one.created_at, one.id))
 
 
 async def _prepare(services: VisitServices, cached: CachedProject) -> None:

@@ -15,6 +15,7 @@ from engine.design.experiment import Experiment
 from engine.design.invariants import WEIGHT_UNIT
 from engine.design.units import NO_UNIT, unit_name
 from engine.design.variants import Variant
+from engine.vocabulary import Status
 
 Role = Literal["t", "v"]
 AssignmentStatus = Literal["new", "existing", "excluded"]
@@ -66,9 +67,8 @@ def exclusion_of(experiment: Experiment, unit_id: str | None) -> Exclusion | Non
 
     The codes are `experiment_<status>`, `no_unit`, which is the reason too, and `outside_traffic_allocation`.
     """
-    status = experiment.status
-    if status != "running":
-        return Exclusion(f"experiment_{status}", f"the experiment is {status} and takes no new visitors")
+    if experiment.status != "running":
+        return exclusion_by(experiment.status)
     if unit_id is None:
         return Exclusion(NO_UNIT, NO_UNIT)
     if is_in_traffic(experiment, unit_id):
@@ -78,6 +78,11 @@ def exclusion_of(experiment: Experiment, unit_id: str | None) -> Exclusion | Non
         f"the {unit_name(experiment.unit)} is outside the {experiment.traffic_allocation}% of traffic that"
         " takes part",
     )
+
+
+def exclusion_by(status: Status) -> Exclusion:
+    """Return why an experiment that is not running takes no new visitor."""
+    return Exclusion(f"experiment_{status}", f"the experiment is {status} and takes no new visitors")
 
 
 def is_in_traffic(experiment: Experiment, unit_id: str) -> bool:

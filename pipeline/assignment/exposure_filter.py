@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from engine.design.assignment import Exclusion, exclusion_of
+from engine.design.assignment import Exclusion, exclusion_by, exclusion_of
 from engine.design.experiment import Experiment
 from engine.design.units import NO_UNIT
 from pipeline.assignment.first_assignments import FirstAssignments
@@ -13,7 +13,6 @@ from pipeline.assignment.unit_keys import key_of_row, unit_of_row
 from pipeline.events.decode import DecodedEvents
 from pipeline.events.rejections import NOT_COUNTED, EventResult
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.event_columns import EventRow
 
 _PAUSED: Final = "paused"
@@ -21,7 +20,7 @@ _PAUSED: Final = "paused"
 
 def find_excluded(events: DecodedEvents, cached: CachedProject) -> dict[int, Exclusion]:
     """Map the positions of exposures in `events.rows` to why a new visitor would not count there."""
-    if not cached.limited_experiments:
+    if not (cached.limited_experiments or cached.unserved):
         return {}
     return {
         position: exclusion
@@ -31,7 +30,10 @@ def find_excluded(events: DecodedEvents, cached: CachedProject) -> dict[int, Exc
 
 
 def _exclusion(row: EventRow, cached: CachedProject) -> Exclusion | None:
-    experiment = cached.limited_experiments.get(row.experiment_id or "")
+    experiment_id = row.experiment_id or ""
+    if unserved := cached.unserved.get(experiment_id):
+        return exclusion_by(unserved.status)
+    experiment = cached.limited_experiments.get(experiment_id)
     return None if experiment is None else _exclusion_from(experiment, row)
 
 
@@ -64,24 +66,19 @@ class ExposureFilter:
         paused experiment who was exposed before counts, and so does one outside the traffic with an
         assignment from before.
         """
-        project_id, limited = cached.project.id, cached.limited_experiments
-        current = {
-            experiment_id: self._current(project_id, limited[experiment_id])
-            for experiment_id in {str(row.experiment_id) for row in exposures.values()} & limited.keys()
-        }
+        project_id = cached.project.id
+        named = {str(row.experiment_id) for row in exposures.values()}
+        limited = [one for one in named if one in cached.limited_experiments or one in cached.unserved]
+        current = {one.id: one for one in self.catalog.experiments.with_ids(project_id, limited)}
         excluded: dict[int, Exclusion] = {}
         for position, row in exposures.items():
-            experiment = current.get(str(row.experiment_id))
-            exclusion = experiment and _exclusion_from(experiment, row)
-            if experiment and exclusion and not self._is_known(project_id, experiment, row):
+            experiment_id = str(row.experiment_id)
+            # One that was deleted a moment ago is as it was.
+            experiment = current.get(experiment_id) or cached.limited_experiments.get(experiment_id)
+            exclusion = _exclusion_from(experiment, row) if experiment else _exclusion(row, cached)
+            if exclusion and not (experiment and self._is_known(project_id, experiment, row)):
                 excluded[position] = exclusion
         return excluded
-
-    def _current(self, project_id: str, experiment: Experiment) -> Experiment:
-        try:
-            return self.catalog.experiments.get(project_id, experiment.id)
-        except NotFoundError:
-            return experiment
 
     def _is_known(self, project_id: str, experiment: Experiment, row: EventRow) -> bool:
         """Return whether a visitor or unit stays, which the experiment would not take as a new one."""

@@ -1,12 +1,14 @@
 """Cache of projects with their experiments, so that a request needs no query.
 
 A change made by the process that `version` counts takes effect at once, one made by another within a second.
+Only what changed is read anew, and only experiments that assign are validated.
 """
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final, Literal
 
@@ -15,9 +17,11 @@ from engine.design.project import Project
 from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.local_days import epoch_microseconds
 from pipeline.assignment.decide import SERVED
-from pipeline.events.project_ids import ProjectIds
+from pipeline.events.project_ids import ExperimentIds, ProjectIds
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.experiment_changes import UNREAD, ExperimentChanges, ExperimentOutline
+from pipeline.store.documents import value_from
 from pipeline.store.warehouse.visitor_history import AssignmentRule
 
 MAX_AGE_SECONDS: Final = 1.0
@@ -25,6 +29,7 @@ MAX_AGE_SECONDS: Final = 1.0
 MAX_PROJECTS: Final = 10_000
 ALL_TRAFFIC: Final = 100
 _ENDED: Final = frozenset({"completed", "archived"})
+_BEFORE_START: Final = frozenset({"draft", "scheduled"})
 
 
 def rule_of(experiment: Experiment) -> AssignmentRule | None:
@@ -38,15 +43,18 @@ def rule_of(experiment: Experiment) -> AssignmentRule | None:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class CachedProject:
-    """A project with its account and all of its experiments, oldest first; equal to itself alone."""
+    """A project with its account and the experiments that assign, oldest first; equal to itself alone."""
 
     project: Project
     account: Account
+    # Running and paused ones.
     experiments: tuple[Experiment, ...]
+    # All others by id, oldest first.
+    unserved: Mapping[str, ExperimentOutline]
     ids: ProjectIds
-    # Of each experiment that assigns: running or paused.
+    # Of each experiment that assigns.
     rules: tuple[AssignmentRule, ...]
-    # By id, those in which not every exposure counts: not running, or with less than all traffic.
+    # By id, those that assign in which not every exposure counts: paused, or with less than all traffic.
     limited_experiments: Mapping[str, Experiment]
     # Whether an exposure may count, now or later.
     has_open_experiments: bool
@@ -55,6 +63,8 @@ class CachedProject:
     parts: int
     # By the id of each experiment whose targeting was asked for.
     _targeting: dict[str, Targeting] = field(default_factory=dict, init=False, repr=False)
+    # By id, experiments before their start that a request forced a variant of; None where that cannot be.
+    _before_start: dict[str, Experiment | None] = field(default_factory=dict, init=False, repr=False)
 
     def targeting_of(self, experiment: Experiment) -> Targeting:
         """Return the targeting of an experiment of the project, compiled once."""
@@ -62,6 +72,22 @@ class CachedProject:
         return known or self._targeting.setdefault(
             experiment.id, compile_targeting(experiment.targeting_rules)
         )
+
+    def forced_before_start(self, names: Collection[str], catalog: Catalog) -> tuple[Experiment, ...]:
+        """Return the experiments before their start with one of these ids or test keys, each read once."""
+        named = [
+            one.id
+            for one in self.unserved.values()
+            if one.status in _BEFORE_START and (one.id in names or one.test_key in names)
+        ]
+        if unread := [one for one in named if one not in self._before_start]:
+            read = {one.id: one for one in catalog.experiments.with_ids(self.project.id, unread)}
+            for experiment_id in unread:
+                found = read.get(experiment_id)
+                # One that was started meanwhile assigns, which needs its first assignments.
+                is_before = found is not None and found.status in _BEFORE_START
+                self._before_start[experiment_id] = found if is_before else None
+        return tuple(one for name in named if (one := self._before_start[name]) is not None)
 
     def excludes(self, address: str | None) -> bool:
         """Return whether events from a network address are not stored."""
@@ -82,6 +108,60 @@ class _Entry:
 
 
 @dataclass(slots=True)
+class _Content:
+    """What is known of a project's experiments, up to a version."""
+
+    version: int = UNREAD
+    outlines: dict[str, ExperimentOutline] = field(default_factory=dict)
+    ids: dict[str, ExperimentIds] = field(default_factory=dict)
+    served: dict[str, Experiment] = field(default_factory=dict)
+    cached: CachedProject | None = None
+
+    def take(self, changes: ExperimentChanges) -> None:
+        """Take over changes; only experiments that assign are validated."""
+        for one in changes.written:
+            outline = one.outline
+            self.outlines[outline.id] = outline
+            self.ids[outline.id] = ExperimentIds.of(outline)
+            self.served.pop(outline.id, None)
+            if outline.status in SERVED:
+                self.served[outline.id] = value_from(one.document, Experiment)
+        for experiment_id in changes.deleted:
+            for known in (self.outlines, self.ids, self.served):
+                known.pop(experiment_id, None)
+        self.outlines = dict(sorted(self.outlines.items(), key=_age))
+        self.version, self.cached = changes.version, None
+
+    def of(self, project: Project, account: Account) -> CachedProject:
+        """Return the project with its experiments: the one of before where nothing has changed."""
+        cached = self.cached
+        if cached is None or cached.project != project or cached.account != account:
+            cached = self.cached = self._build(project, account)
+        return cached
+
+    def _build(self, project: Project, account: Account) -> CachedProject:
+        experiments = tuple(self.served[one] for one in self.outlines if one in self.served)
+        return CachedProject(
+            project=project,
+            account=account,
+            experiments=experiments,
+            unserved={one.id: one for one in self.outlines.values() if one.id not in self.served},
+            ids=ProjectIds.together(self.ids.values(), project),
+            rules=tuple(rule for one in experiments if (rule := rule_of(one))),
+            has_open_experiments=any(one.status not in _ENDED for one in self.outlines.values()),
+            limited_experiments={
+                one.id: one
+                for one in experiments
+                if one.status != "running" or one.traffic_allocation < ALL_TRAFFIC
+            },
+            excluded_networks=tuple(
+                ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
+            ),
+            parts=sum(map(_parts_of, experiments)),
+        )
+
+
+@dataclass(slots=True)
 class ProjectCache:
     """A cache by project id and by public key, safe to share between threads."""
 
@@ -90,6 +170,7 @@ class ProjectCache:
     # Of the catalog, as the process counts it that makes most changes; this process by default.
     version: Callable[[], int] | None = None
     _entries: dict[tuple[str, str], _Entry] = field(default_factory=dict)
+    _contents: dict[str, _Content] = field(default_factory=dict)
     _loading: threading.Lock = field(default_factory=threading.Lock)
 
     def fresh(self, kind: Literal["id", "key"], value: str) -> CachedProject | None:
@@ -119,28 +200,23 @@ class ProjectCache:
             project = self._read(find(value))
             if len(self._entries) >= MAX_PROJECTS:
                 self._entries.clear()
+                self._contents.clear()
             self._entries[kind, value] = _Entry(project, loaded_at, version)
             return project
 
     def _read(self, project: Project) -> CachedProject:
-        experiments = tuple(self.catalog.experiments.of_project(project.id))
-        return CachedProject(
-            project=project,
-            account=self.catalog.accounts.get(project.account_id),
-            experiments=experiments,
-            ids=ProjectIds.of(experiments, project),
-            rules=tuple(rule for one in experiments if (rule := rule_of(one))),
-            has_open_experiments=any(one.status not in _ENDED for one in experiments),
-            limited_experiments={
-                one.id: one
-                for one in experiments
-                if one.status != "running" or one.traffic_allocation < ALL_TRAFFIC
-            },
-            excluded_networks=tuple(
-                ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
-            ),
-            parts=sum(map(_parts_of, experiments)),
-        )
+        account = self.catalog.accounts.get(project.account_id)
+        content = self._contents.get(project.id) or _Content()
+        changes = self.catalog.experiments.changes(project.id, content.version, content.outlines.keys())
+        if changes.version != content.version:
+            content.take(changes)
+        # Only what was taken over as a whole is kept.
+        self._contents[project.id] = content
+        return content.of(project, account)
+
+
+def _age(item: tuple[str, ExperimentOutline]) -> tuple[datetime, str]:
+    return item[1].created_at, item[0]
 
 
 def _parts_of(experiment: Experiment) -> int:

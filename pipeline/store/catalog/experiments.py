@@ -1,10 +1,11 @@
 """Experiments: stored as documents, each changed by a pure function in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy import Connection, Insert, Text, Update, cast, func, select
 
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
@@ -13,6 +14,7 @@ from engine.vocabulary import Status
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.experiment_changes import ExperimentChanges, next_version, read_changes
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import experiments, projects
@@ -49,7 +51,7 @@ class Experiments:
             content = ProjectContent(_test_keys(connection, project_id), metrics_of(connection, project_id))
             experiment = build(content)
             document = document_of(experiment)
-            connection.execute(experiments.insert().values(_row_of(experiment, document)))
+            _write(connection, experiments.insert(), experiment, document)
             record(connection, account_id, actor, experiment.id, changes_between({}, document))
         return experiment
 
@@ -76,6 +78,17 @@ class Experiments:
         )
         with self._database.read() as connection:
             return [_experiment_from(text) for text in connection.scalars(query)]
+
+    def with_ids(self, project_id: str, experiment_ids: Collection[str]) -> list[Experiment]:
+        """List those of a project's experiments that have one of the ids."""
+        query = _DOCUMENT.where(*_are_of(project_id, None), experiments.c.id.in_(experiment_ids))
+        with self._database.read() as connection:
+            return [_experiment_from(text) for text in connection.scalars(query)]
+
+    def changes(self, project_id: str, since: int, known: AbstractSet[str]) -> ExperimentChanges:
+        """Read what changed of a project's experiments since a version, as `read_changes` does."""
+        with self._database.read() as connection:
+            return read_changes(connection, project_id, since, known)
 
     def in_statuses(self, statuses: Iterable[Status]) -> list[Experiment]:
         """List the experiments of every project in those statuses, oldest first."""
@@ -140,6 +153,7 @@ class Experiments:
             text = _locate(connection, project_id, experiment_id, lock=True)
             decide(_experiment_from(text))
             connection.execute(experiments.delete().where(experiments.c.id == experiment_id))
+            next_version(connection, project_id)
             record(connection, account_id, actor, experiment_id, changes_between(document_from(text), {}))
 
 
@@ -164,8 +178,10 @@ def _experiment_from(text: str) -> Experiment:
     return value_from(text, Experiment)
 
 
-def _row_of(experiment: Experiment, document: dict[str, Any]) -> dict[str, Any]:
-    return {
+def _write(
+    connection: Connection, write: Insert | Update, experiment: Experiment, document: dict[str, Any]
+) -> None:
+    row = {
         "id": experiment.id,
         "project_id": experiment.project_id,
         "test_key": experiment.test_key,
@@ -173,7 +189,9 @@ def _row_of(experiment: Experiment, document: dict[str, Any]) -> dict[str, Any]:
         "document": document,
         "created_at": experiment.created_at,
         "updated_at": experiment.updated_at,
+        "version": next_version(connection, experiment.project_id),
     }
+    connection.execute(write.values(row))
 
 
 def experiments_in(connection: Connection, project_id: str, statuses: Iterable[Status]) -> list[Experiment]:
@@ -216,7 +234,7 @@ def _save_steps(
         record(connection, account_id, actor, experiment.id, changes_between(previous, document))
         announce_change(connection, before, experiment)
     is_this = experiments.c.id == experiment.id
-    connection.execute(experiments.update().where(is_this).values(_row_of(experiment, document)))
+    _write(connection, experiments.update().where(is_this), experiment, document)
     return experiment
 
 

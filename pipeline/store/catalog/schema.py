@@ -134,6 +134,8 @@ projects = Table(
     Column("updated_at", UtcDateTime, nullable=False),
     # The warehouse with the project's events; null until one opens the catalog.
     Column("warehouse_id", ID),
+    # The newest version of its experiments; it grows with each write of one.
+    Column("experiments_version", BigInteger, nullable=False, server_default=text("0")),
     Index(None, "account_id", "updated_at"),
 )
 
@@ -167,8 +169,10 @@ experiments = Table(
     Column("document", JSON, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
+    Column("version", BigInteger, nullable=False, server_default=text("0")),
     UniqueConstraint("project_id", "test_key"),
     Index(None, "project_id", "status"),
+    Index(None, "project_id", "version"),
     Index(None, "project_id", "updated_at"),
 )
 

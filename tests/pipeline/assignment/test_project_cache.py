@@ -1,15 +1,23 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from random import Random
+from typing import Final
 
 import pytest
 
-from pipeline.assignment.project_cache import ProjectCache
+from engine.design.experiment import Experiment
+from engine.vocabulary import Status
+from pipeline.assignment.project_cache import CachedProject, ProjectCache
+from pipeline.events.project_ids import ProjectIds
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
-from tests.builders import a_project, an_experiment
+from tests.builders import NOW, a_goal, a_project, an_experiment
+from tests.counted_work import counted_catalog
+
+STATUSES: Final[Sequence[Status]] = ("draft", "running", "paused", "completed")
 
 
 @dataclass
@@ -49,7 +57,7 @@ def test_its_parts_are_counted(catalog: Catalog) -> None:
     conditions = [{"field": "country", "operator": "in", "values": ["DE", "AT"]} for _ in range(3)]
     group = {"operator": "or", "children": conditions}
     rules = {"version": 2, "root": {"operator": "and", "children": [group]}}
-    other = an_experiment(id="exp_2", test_key="other", targeting_rules=rules)
+    other = an_experiment(id="exp_2", test_key="other", targeting_rules=rules, status="paused")
     catalog.experiments.create("prj_1", lambda _: other, actor="test")
     assert ProjectCache(catalog).with_id("prj_1").parts == 2 + 2 + 1 + 3 + 6
 
@@ -102,4 +110,117 @@ def test_targeting_is_compiled_once_for_each_version_of_a_project(catalog: Catal
     (experiment,) = cached.experiments
     assert cached.targeting_of(experiment) is cached.targeting_of(experiment)
     clock.now += 2
+    # Looked up again, and found as it was.
+    assert cache.with_id("prj_1") is cached
+    rename(catalog, "Renamed")
     assert cache.with_id("prj_1").targeting_of(experiment) is not cached.targeting_of(experiment)
+
+
+def save(catalog: Catalog, experiment: Experiment) -> None:
+    catalog.experiments.create("prj_1", lambda _: experiment, actor="test")
+
+
+def add_others(catalog: Catalog, places: range) -> None:
+    """Add experiments that do not assign: drafts, and those that have ended."""
+    for place in places:
+        other = an_experiment(
+            id=f"exp_o{place}",
+            test_key=f"other-{place}",
+            status="completed" if place % 2 else "draft",
+            goals=(a_goal(id=f"goal_o{place}", goal_type="revenue"),),
+            completed_at=NOW if place % 2 else None,
+        )
+        save(catalog, other)
+
+
+def work_of_loads(catalog: Catalog) -> list[tuple[int, int]]:
+    """Count the statements and validated documents of a first load, an idle one, and one after a change."""
+    clock, works = Clock(), []
+    cache = ProjectCache(catalog, clock)
+    for name in (None, None, f"Renamed at {len(catalog.experiments.ids())}"):
+        if name:
+            catalog.experiments.change("prj_1", "exp_1", partial(replace, name=name), actor="test")
+        clock.now += 2
+        with counted_catalog() as work:
+            cache.with_id("prj_1")
+        works.append((work.statements, work.documents))
+    return works
+
+
+def test_the_work_of_a_load_follows_what_changed_and_what_assigns(catalog: Catalog) -> None:
+    add_others(catalog, range(2))
+    _, idle, changed = work_of_loads(catalog)
+    add_others(catalog, range(2, 40))
+    assert work_of_loads(catalog)[1:] == [idle, changed]
+    assert idle[1] == 0
+    assert changed[1] == 1
+
+
+def in_status(experiment: Experiment, status: Status, traffic: int = 100) -> Experiment:
+    started_at = None if status == "draft" else NOW
+    completed_at = NOW if status == "completed" else None
+    return replace(
+        experiment,
+        status=status,
+        traffic_allocation=traffic,
+        started_at=started_at,
+        completed_at=completed_at,
+    )
+
+
+def content_of(cached: CachedProject) -> tuple[object, ...]:
+    return (
+        cached.project,
+        cached.experiments,
+        cached.unserved,
+        cached.ids,
+        cached.rules,
+        cached.limited_experiments,
+        cached.has_open_experiments,
+        cached.parts,
+    )
+
+
+def test_what_is_kept_is_what_a_new_cache_reads_whoever_wrote_it(catalog: Catalog, tmp_path: Path) -> None:
+    clock, random = Clock(), Random(7)  # noqa: S311 - which change comes next
+    kept = ProjectCache(catalog, clock)
+    add_others(catalog, range(6))
+    other = Catalog.open(Settings(data_dir=tmp_path))
+    for step in range(25):
+        writer = random.choice([catalog, other])
+        experiment_id = random.choice(sorted(catalog.experiments.ids()))
+        kind = random.choice(["add", "delete", "change", "change", "change", "rename"])
+        if kind == "add":
+            add_others(writer, range(100 + step, 101 + step))
+        elif kind == "delete" and experiment_id != "exp_1":
+            writer.experiments.delete("prj_1", experiment_id, lambda _: None, actor="test")
+        elif kind == "change":
+            status = random.choice(STATUSES)
+            change = partial(in_status, status=status, traffic=random.choice([50, 100]))
+            writer.experiments.change("prj_1", experiment_id, change, actor="test")
+        elif kind == "rename":
+            rename(writer, f"Shop {step}")
+        clock.now += 1
+        assert content_of(kept.with_id("prj_1")) == content_of(ProjectCache(catalog).with_id("prj_1"))
+    other.close()
+    ids = ProjectIds.of(catalog.experiments.of_project("prj_1"), catalog.projects.find("prj_1"))
+    assert kept.with_id("prj_1").ids == ids
+
+
+def test_experiments_before_their_start_are_read_when_they_are_forced(catalog: Catalog) -> None:
+    add_others(catalog, range(4))
+    cached = ProjectCache(catalog).with_id("prj_1")
+    # The second has ended, and the last two are unknown, and running.
+    names = {"exp_o0", "other-2", "exp_o1", "unknown", "exp_1"}
+    forced = cached.forced_before_start(names, catalog)
+    assert [one.id for one in forced] == ["exp_o0", "exp_o2"]
+    with counted_catalog() as work:
+        assert cached.forced_before_start(names, catalog) == forced
+    assert work.statements == 0
+
+
+def test_one_that_starts_meanwhile_is_not_forced_by_what_was_known(catalog: Catalog) -> None:
+    add_others(catalog, range(1))
+    cached = ProjectCache(catalog).with_id("prj_1")
+    catalog.experiments.change("prj_1", "exp_o0", partial(in_status, status="running"), actor="test")
+    assert cached.forced_before_start({"exp_o0"}, catalog) == ()
