@@ -16,6 +16,7 @@ import polars as pl
 
 from benchmarks.warehouse.many_events import DAYS, EXPERIMENTS, PROJECT, STARTED
 from engine.local_days import epoch_days, epoch_microseconds
+from engine.measures.sums import MONEY
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
 from pipeline.rollup.counting_rules import (
@@ -180,6 +181,9 @@ def _simulated(visitors: int) -> Iterator[CountedVisitors]:
                 "variant": rng.integers(0, 2, count).astype(np.uint8),
                 "first_exposed_at": first_day * DAY_US,
                 "first_day": first_day.astype(np.int32),
+                "exposure_sender": np.ones(count, np.uint8),
+                "address_key": rng.integers(0, count, count).astype(np.uint64),
+                "money_senders": orders.astype(np.uint8),
                 **segments,
                 **_goal(0, orders, order_day, cents),
                 **_goal(1, orders, order_day, cents),
@@ -207,8 +211,10 @@ def _orders(rows: pl.DataFrame) -> pl.DataFrame:
         again.select(
             "visitor_key",
             pl.lit(goal, pl.UInt8).alias("goal"),
+            pl.lit(MONEY.name).alias("sum"),
             pl.col("g0_day").alias("from_day"),
             (pl.col("g0_day") + 7).alias("day"),
+            pl.lit(None, pl.Int32).alias("bucket"),
             pl.lit(500, pl.Int64).alias("cents"),
         )
         for goal in (0, 1)
