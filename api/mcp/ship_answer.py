@@ -71,7 +71,7 @@ async def answer_ship(operation: Operation, arguments: Mapping[str, Any], reques
 def _report(services: Services, project_id: str, experiment_id: str) -> Report:
     experiment = services.catalog.experiments.get(project_id, experiment_id)
     project = services.catalog.projects.find(project_id)
-    return services.results.report(experiment, project, now=utc_now())
+    return services.results.shared_report(experiment, project, now=utc_now())
 
 
 def _document(report: Report) -> Document:

@@ -77,27 +77,27 @@ class ResultsAnswers:
     async def get(self, read: Read, compute: Callable[[], EncodedAnswer]) -> EncodedAnswer:
         """Return the answer that is kept for this version of the results, or compute it."""
         version = self._results.version(read.experiment, read.project, now=read.now)
-        kept = self._kept.find(read.question, version, now=read.now)
+        kept = self._kept.find(read.question, version)
         if kept is not None:
             return kept
         computing = self._computing.get(read.question)
         if computing is None or computing.task.done() or computing.version != version:
-            work = partial(self._compute_and_keep, read, version, compute)
+            work = partial(self._compute_and_keep, read, compute)
             task = asyncio.create_task(self._threads.run(read.project.id, work))
             computing = self._computing[read.question] = _Computing(version, task)
             task.add_done_callback(partial(self._remove, read.question))
         # A client that leaves must not take the answer from the others.
         return await asyncio.shield(computing.task)
 
-    def _compute_and_keep(
-        self, read: Read, version: ResultsVersion, compute: Callable[[], EncodedAnswer]
-    ) -> EncodedAnswer:
+    def _compute_and_keep(self, read: Read, compute: Callable[[], EncodedAnswer]) -> EncodedAnswer:
+        experiment, project = read.experiment, read.project
+        self._results.bring_up_to_date(experiment, project)
+        version = self._results.version(experiment, project, now=read.now)
         answer = compute()
         # What was changed or not counted meanwhile may or may not be in the answer.
-        if self._results.is_fresh(read.experiment, read.project) and version == self._results.version(
-            read.experiment, read.project, now=read.now
-        ):
-            self._kept.keep(read.question, version, answer, made_at=read.now)
+        is_fresh = self._results.is_fresh(experiment, project)
+        if is_fresh and version == self._results.version(experiment, project, now=read.now):
+            self._kept.keep(read.question, version, answer)
         return answer
 
     def _remove(self, question: Question, task: asyncio.Task[EncodedAnswer]) -> None:

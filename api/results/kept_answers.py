@@ -1,16 +1,13 @@
-"""Kept answers: encoded answers about results, bounded in bytes and age."""
+"""Kept answers: encoded answers about results, bounded in bytes."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Container
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Final
 
 from pipeline.results.results_version import ResultsVersion
 
-# Within an equal version only the times in an answer move on, and what is computed from the running time.
-LONGEST: Final = timedelta(minutes=1)
 # Estimated size of an answer besides its content.
 _OVERHEAD_BYTES: Final = 1024
 
@@ -36,11 +33,6 @@ class EncodedAnswer:
 class _Kept:
     answer: EncodedAnswer
     version: ResultsVersion
-    made_at: datetime
-
-    def holds(self, version: ResultsVersion, now: datetime) -> bool:
-        """Tell whether the answer is that of `version`, and neither too old nor of the future."""
-        return self.made_at <= now < self.made_at + LONGEST and self.version == version
 
     @property
     def size(self) -> int:
@@ -62,38 +54,33 @@ class KeptAnswers:
         """Size of all kept answers."""
         return self._bytes
 
-    def find(self, question: Question, version: ResultsVersion, *, now: datetime) -> EncodedAnswer | None:
-        """Find the answer of that version; None where none is kept, or only one that is too old."""
+    def find(self, question: Question, version: ResultsVersion) -> EncodedAnswer | None:
+        """Find the answer of that version; None where none is kept."""
         with self._changing:
             kept = self._kept.get(question)
             if kept is None:
                 return None
-            if not kept.holds(version, now):
+            if kept.version != version:
                 self._drop(question)
                 return None
             self._kept.move_to_end(question)
             return kept.answer
 
-    def keep(
-        self, question: Question, version: ResultsVersion, answer: EncodedAnswer, *, made_at: datetime
-    ) -> None:
+    def keep(self, question: Question, version: ResultsVersion, answer: EncodedAnswer) -> None:
         """Keep an answer in the place of the last one to the same question."""
-        kept = _Kept(answer, version, made_at)
+        kept = _Kept(answer, version)
         with self._changing:
             self._drop(question)
             self._kept[question] = kept
             self._bytes += kept.size
-            while self._kept and self._is_to_be_dropped(question := next(iter(self._kept)), made_at):
-                self._drop(question)
+            while self._bytes > self._most_bytes:
+                self._drop(next(iter(self._kept)))
 
     def forget(self, experiment_ids: Container[str]) -> None:
         """Drop every answer about these experiments."""
         with self._changing:
             for question in [one for one in self._kept if one.experiment_id in experiment_ids]:
                 self._drop(question)
-
-    def _is_to_be_dropped(self, question: Question, now: datetime) -> bool:
-        return self._bytes > self._most_bytes or self._kept[question].made_at + LONGEST <= now
 
     def _drop(self, question: Question) -> None:
         kept = self._kept.pop(question, None)

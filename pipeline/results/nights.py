@@ -106,7 +106,7 @@ class Nights:
         """
         if night is not None:
             return self.find(experiment, project, night, now=now)
-        report = self._results.report(experiment, project, filters, now=now)
+        report = self._results.shared_report(experiment, project, filters, now=now)
         return NightReport(report=report, available_segments=self._results.available_segments(experiment))
 
     def report(
@@ -124,7 +124,7 @@ class Nights:
         """
         if night is not None:
             return self.find(experiment, project, night, now=now).report
-        return self._results.report(experiment, project, filters, now=now)
+        return self._results.shared_report(experiment, project, filters, now=now)
 
     def available_segments(
         self, experiment: Experiment, project: Project, *, night: date | None, now: datetime

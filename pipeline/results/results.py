@@ -1,9 +1,10 @@
 """Results of experiments: reports, evidence, segments and totals."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from engine.analysis.analyze import analyze
@@ -30,7 +31,9 @@ from pipeline.results.observation import Observation, published_at
 from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.results_version import ResultsVersion
 from pipeline.results.segment_evidence import segment_evidence_of
+from pipeline.results.shared_reads import SharedReads
 from pipeline.rollup.due import is_over
+from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import segment_choices
 from pipeline.settings import Settings
@@ -53,6 +56,21 @@ RECENTLY: Final = timedelta(days=30)
 _NO_FILTERS: Final = SegmentFilters()
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Visitors of a segment that are asked for as of `now`; `fresh_at` is None where events lack."""
+
+    experiment: Experiment
+    project: Project
+    segment: Mapping[str, str]
+    now: datetime
+    fresh_at: datetime | None
+
+    @property
+    def question(self) -> Hashable:
+        return self.experiment.id, tuple(self.segment.items())
+
+
 class Results:
     """Results from published sums, brought up to date first where that is quick."""
 
@@ -67,6 +85,8 @@ class Results:
         self._fresh_read_seconds = settings.fresh_read_seconds
         # By experiment, the state in which `record_due_look` analyzed it.
         self._looked_at: dict[str, tuple[object, ...]] = {}
+        self._evidence, self._reports = SharedReads[Evidence](), SharedReads[Report]()
+        self._of_segments = SharedReads[SegmentEvidence]()
 
     def report(
         self,
@@ -82,12 +102,34 @@ class Results:
         The look that is due is recorded, unless there are filters: no action rests on a segment.
         `is_finished` where the data are complete and judged by one look, as those of an import.
         """
-        evidence = self.evidence(experiment, project, filters, now=now)
-        currency = project.revenue_currency
-        if filters.segment:
-            return analyze(experiment, evidence, now=now, currency=currency, is_segment=True)
+        read = self._asked(experiment, project, filters, now)
+        return self._report_of(read, is_finished=is_finished)
+
+    def shared_report(
+        self,
+        experiment: Experiment,
+        project: Project,
+        filters: SegmentFilters = _NO_FILTERS,
+        *,
+        now: datetime,
+    ) -> Report:
+        """Return the `report` of all who ask at this version of the results: its `as_of` may be earlier."""
+        read = self._asked(experiment, project, filters, now)
+        report = partial(self._report_of, read)
+        return self._reports.get(read.question, partial(self._fresh_version, read), report)[0]
+
+    def _asked(
+        self, experiment: Experiment, project: Project, filters: SegmentFilters, now: datetime
+    ) -> _Asked:
+        is_fresh = self.bring_up_to_date(experiment, project)
+        return _Asked(experiment, project, filters.segment, now, now if is_fresh else None)
+
+    def _report_of(self, read: _Asked, *, is_finished: bool = False) -> Report:
+        evidence, currency = self._evidence_of(read), read.project.revenue_currency
+        if read.segment:
+            return analyze(read.experiment, evidence, now=read.now, currency=currency, is_segment=True)
         return analyze_and_record(
-            experiment, evidence, self._looks, now=now, currency=currency, is_finished=is_finished
+            read.experiment, evidence, self._looks, now=read.now, currency=currency, is_finished=is_finished
         )
 
     def record_due_look(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
@@ -139,15 +181,23 @@ class Results:
 
         `as_of` is the time up to which every event is counted; None before the first rollup.
         """
-        days = days_of(experiment, project.timezone, now)
+        return self._evidence_of(self._asked(experiment, project, filters, now))
+
+    def _evidence_of(self, read: _Asked) -> Evidence:
+        version, compute = partial(self._version_of_evidence, read), partial(self._read_evidence, read)
+        found, was_kept = self._evidence.get(read.question, version, compute)
+        return replace(found, as_of=read.now) if was_kept and found.as_of else found
+
+    def _read_evidence(self, read: _Asked) -> Evidence:
+        experiment, timezone = read.experiment, read.project.timezone
+        days = days_of(experiment, timezone, read.now)
         missing = self._missing_sources(experiment)
-        with self._observing(experiment, project, now) as observation:
+        with self._observing(read) as observation:
             if observation is None:
                 return evidence_of(experiment, aggregates.no_cells(), days)
-            found = observation.of_visitors(filters.segment, days=days, timezone=project.timezone)
+            found = observation.of_visitors(read.segment, days=days, timezone=timezone)
             # Also of an import that began or ended while these were counted.
-            counted_until = None if observation.as_of == now else observation.as_of
-            missing += self._missing_sources(experiment, counted_until)
+            missing += self._missing_sources(experiment, None if read.fresh_at else observation.as_of)
         return replace(found, missing_sources=tuple(sorted({*missing})))
 
     def segments(
@@ -172,10 +222,16 @@ class Results:
 
         `left_out` names the other dimensions; `as_of` is that of `evidence`.
         """
-        with self._observing(experiment, project, now) as observation:
+        read = self._asked(experiment, project, _NO_FILTERS, now)
+        version, compute = partial(self._version_of_evidence, read), partial(self._read_segments, read)
+        found, was_kept = self._of_segments.get(read.question, version, compute)
+        return replace(found, as_of=now) if was_kept and found.as_of else found
+
+    def _read_segments(self, read: _Asked) -> SegmentEvidence:
+        with self._observing(read) as observation:
             if observation is None:
-                return segment_evidence_of(experiment, aggregates.no_totals())
-            return observation.of_segments(timezone=project.timezone)
+                return segment_evidence_of(read.experiment, aggregates.no_totals())
+            return observation.of_segments(timezone=read.project.timezone)
 
     def available_segments(self, experiment: Experiment) -> dict[str, Any]:
         """List the values to filter by, at most 200 per dimension, under the API's names."""
@@ -201,7 +257,7 @@ class Results:
 
     def version(self, experiment: Experiment, project: Project, *, now: datetime) -> ResultsVersion:
         """Return the version of an experiment's results, from memory."""
-        publications = self._rollup.publications
+        publications, goals = self._rollup.publications, [goal.id for goal in experiment.goals]
         is_final = publications.is_final(experiment.id)
         return ResultsVersion(
             experiment=experiment,
@@ -212,8 +268,20 @@ class Results:
             local_day=local_day(now, project.timezone),
             running_days=int(running_days(experiment, until=now)),
             is_over=is_over(experiment, now),
+            last_days=(*last_days(experiment, goals, now, project.timezone).items(),),
+            minute=int(now.timestamp()) // 60,
             missing_sources=self._missing_sources(experiment),
         )
+
+    def _fresh_version(self, read: _Asked) -> ResultsVersion | None:
+        """Return the version of results that count every event; None where they do not."""
+        if not self.is_fresh(read.experiment, read.project):
+            return None
+        return self.version(read.experiment, read.project, now=read.now)
+
+    def _version_of_evidence(self, read: _Asked) -> ResultsVersion | None:
+        version = self._fresh_version(read)
+        return version and version.of_evidence
 
     def is_fresh(self, experiment: Experiment, project: Project) -> bool:
         """Tell whether results count every acknowledged event."""
@@ -236,14 +304,12 @@ class Results:
         )
 
     @contextmanager
-    def _observing(
-        self, experiment: Experiment, project: Project, now: datetime
-    ) -> Iterator[Observation | None]:
-        """Bring the experiment up to date, and open its published results; None without any."""
+    def _observing(self, read: _Asked) -> Iterator[Observation | None]:
+        """Open the published results of an experiment; None without any."""
+        experiment = read.experiment
         if experiment.started_at is None:
             yield None
             return
-        is_fresh = self.bring_up_to_date(experiment, project)
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find(cursor, experiment.id)
             if published is None:
@@ -255,8 +321,7 @@ class Results:
             if everyone.has_units != is_clustered(experiment.unit):
                 yield None
                 return
-            as_of = now if is_fresh else published_at(published)
-            yield Observation(everyone, experiment, published, as_of)
+            yield Observation(everyone, experiment, published, read.fresh_at or published_at(published))
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

@@ -1,9 +1,8 @@
-"""Kept answers: bounded in bytes and age, and of one version."""
+"""Kept answers: bounded in bytes, and of one version."""
 
 from dataclasses import replace
-from datetime import timedelta
 
-from api.results.kept_answers import LONGEST, EncodedAnswer, KeptAnswers, Question
+from api.results.kept_answers import EncodedAnswer, KeptAnswers, Question
 from pipeline.results.results_version import ResultsVersion
 from tests.builders import NOW, a_project, an_experiment
 
@@ -17,7 +16,6 @@ VERSION = ResultsVersion(
     running_days=1,
     is_over=False,
 )
-SECOND = timedelta(seconds=1)
 
 
 def a_question(number: int = 0, *, experiment_id: str = "exp_1") -> Question:
@@ -30,32 +28,24 @@ def an_answer(size: int = 10) -> EncodedAnswer:
 
 def test_an_answer_is_kept_for_its_question_and_version() -> None:
     kept, answer = KeptAnswers(10_000), an_answer()
-    kept.keep(a_question(), VERSION, answer, made_at=NOW)
-    assert kept.find(a_question(), VERSION, now=NOW) is answer
-    assert kept.find(a_question(1), VERSION, now=NOW) is None
-    assert kept.find(a_question(), replace(VERSION, newest_seq=2), now=NOW) is None
+    kept.keep(a_question(), VERSION, answer)
+    assert kept.find(a_question(), VERSION) is answer
+    assert kept.find(a_question(1), VERSION) is None
+    assert kept.find(a_question(), replace(VERSION, newest_seq=2)) is None
     # It is not found again: what it was true of is over.
-    assert kept.find(a_question(), VERSION, now=NOW) is None
+    assert kept.find(a_question(), VERSION) is None
     assert kept.bytes_kept == 0
-
-
-def test_an_answer_is_kept_for_a_minute_and_not_beyond_a_clock_that_is_set_back() -> None:
-    for later, is_kept in ((0 * SECOND, True), (59 * SECOND, True), (LONGEST, False), (-SECOND, False)):
-        kept = KeptAnswers(10_000)
-        kept.keep(a_question(), VERSION, an_answer(), made_at=NOW)
-        assert (kept.find(a_question(), VERSION, now=NOW + later) is not None) == is_kept, later
-    assert timedelta(minutes=1) == LONGEST
 
 
 def test_what_was_not_read_for_longest_is_dropped_once_there_are_too_many_bytes() -> None:
     kept = KeptAnswers(3 * 10_000)
     for number in range(2):
-        kept.keep(a_question(number), VERSION, an_answer(8_000), made_at=NOW)
-    assert kept.find(a_question(0), VERSION, now=NOW)
+        kept.keep(a_question(number), VERSION, an_answer(8_000))
+    assert kept.find(a_question(0), VERSION)
     for number in range(2, 4):
-        kept.keep(a_question(number), VERSION, an_answer(8_000), made_at=NOW)
+        kept.keep(a_question(number), VERSION, an_answer(8_000))
         assert kept.bytes_kept <= 30_000
-    assert [bool(kept.find(a_question(number), VERSION, now=NOW)) for number in range(4)] == [
+    assert [bool(kept.find(a_question(number), VERSION)) for number in range(4)] == [
         True,
         False,
         True,
@@ -65,23 +55,14 @@ def test_what_was_not_read_for_longest_is_dropped_once_there_are_too_many_bytes(
 
 def test_an_answer_that_is_larger_than_the_bound_is_not_kept() -> None:
     kept = KeptAnswers(0)
-    kept.keep(a_question(), VERSION, an_answer(), made_at=NOW)
-    assert (kept.find(a_question(), VERSION, now=NOW), kept.bytes_kept) == (None, 0)
-
-
-def test_answers_that_are_too_old_are_dropped_with_the_next_one() -> None:
-    kept = KeptAnswers(10**6)
-    for number in range(3):
-        kept.keep(a_question(number), VERSION, an_answer(), made_at=NOW)
-    one = kept.bytes_kept // 3
-    kept.keep(a_question(3), VERSION, an_answer(), made_at=NOW + LONGEST)
-    assert kept.bytes_kept == one
+    kept.keep(a_question(), VERSION, an_answer())
+    assert (kept.find(a_question(), VERSION), kept.bytes_kept) == (None, 0)
 
 
 def test_answers_about_an_experiment_can_be_forgotten() -> None:
     kept = KeptAnswers(10_000)
     for experiment_id in ("exp_1", "exp_2"):
-        kept.keep(a_question(experiment_id=experiment_id), VERSION, an_answer(), made_at=NOW)
+        kept.keep(a_question(experiment_id=experiment_id), VERSION, an_answer())
     kept.forget(["exp_1", "exp_3"])
-    assert kept.find(a_question(), VERSION, now=NOW) is None
-    assert kept.find(a_question(experiment_id="exp_2"), VERSION, now=NOW) is not None
+    assert kept.find(a_question(), VERSION) is None
+    assert kept.find(a_question(experiment_id="exp_2"), VERSION) is not None

@@ -48,7 +48,8 @@ def store(tmp_path: Path, calendar: Calendar) -> Iterator[WorkingStore]:
 
 
 def damage(store: WorkingStore, experiment_id: str) -> None:
-    with store.warehouse.transaction() as cursor:
+    # What was read before is read again.
+    with store.rollup.publications.replacing([experiment_id]), store.warehouse.transaction() as cursor:
         cursor.execute(f'UPDATE "aggregates_{experiment_id}" SET visitors = 7')  # noqa: S608 (an id of our own)
 
 

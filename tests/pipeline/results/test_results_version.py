@@ -70,16 +70,29 @@ def test_what_happens_elsewhere_gives_no_other_version(
     assert version_of(store, project, experiment) == before
 
 
+def test_the_version_is_that_of_a_minute_and_of_evidence_that_of_a_day(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    versions = [version_of(store, project, experiment, seconds=seconds) for seconds in (-1, 0, 59, 60)]
+    assert [versions.index(one) for one in versions] == [0, 1, 1, 3]
+    evidence = [version_of(store, project, experiment, hours=hours).of_evidence for hours in (0, 11.9, 12)]
+    assert [evidence.index(one) for one in evidence] == [0, 0, 2]
+
+
 def test_the_version_stays_until_a_day_of_the_project_or_of_the_running_time_begins(
     store: WorkingStore, project: Project, experiment: Experiment
 ) -> None:
     # It is noon: days of the project begin at midnight, and those of the experiment at nine.
-    versions = [version_of(store, project, experiment, hours=hours) for hours in (0, 11.9, 12, 20.9, 21)]
+    # But for the minute.
+    versions = [
+        replace(version_of(store, project, experiment, hours=hours), minute=0)
+        for hours in (0, 11.9, 12, 20.9, 21)
+    ]
     assert [versions.index(one) for one in versions] == [0, 0, 2, 2, 4]
 
 
 def test_an_end_that_becomes_final_gives_another_version(store: WorkingStore, project: Project) -> None:
     ended = store.add_experiment(project, status="completed")
     before = version_of(store, project, ended, seconds=59)
-    assert version_of(store, project, ended, seconds=1) == before
+    assert replace(version_of(store, project, ended, seconds=1), minute=before.minute) == before
     assert version_of(store, project, ended, seconds=60) != before

@@ -92,7 +92,7 @@ def test_many_visitors_are_estimated_from_a_sample(
 def test_results_counted_by_an_earlier_version_have_no_senders(
     store: WorkingStore, project: Project, experiment: Experiment
 ) -> None:
-    store.observe(experiment, project)
+    store.rollup.refresh(project.id)
     with store.warehouse.cursor() as cursor:
         cursor.execute(f'ALTER TABLE "visitors_{experiment.id}" DROP COLUMN exposure_sender')
     assert store.observe(experiment, project).senders is None
