@@ -50,6 +50,8 @@ Platform = Literal[
     "react",
     "nextjs",
 ]
+# Who is asked what a visitor agrees to, in place of the page itself.
+ConsentSource = Literal["google_consent_mode", "tcf"]
 DeviceType = Literal["desktop", "mobile", "tablet"]
 VisitorType = Literal["new", "returning"]
 VisitorIdentity = Literal["identified", "anonymous"]

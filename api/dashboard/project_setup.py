@@ -1,6 +1,7 @@
 """Pages that create a project and connect its site."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -8,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
-from api.dashboard.form_permissions import CREATE_PROJECTS, require
+from api.dashboard.form_permissions import CHANGE_PROJECTS, CREATE_PROJECTS, require
 from api.dashboard.forms import read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
-from api.dashboard.page_errors import NotSignedInError
+from api.dashboard.page_errors import NotSignedInError, PageError
 from api.dashboard.sessions import SignedIn
 from api.dashboard.typed_forms import typed_form
 from engine.currencies import CURRENCIES
@@ -32,6 +33,16 @@ BLOCKS: Final = (
     ("tracking_snippet", "Report an order", "On the page that thanks for an order."),
     ("storefront_pixel_code", "Customer events of the store", "In the store's settings of customer events."),
 )
+# Choices of consent: what each is, and the settings that it stands for.
+CONSENT: Final = {
+    "none": ("nobody is asked", {"require_consent": None, "consent_source": None}),
+    "page": ("the page, by truelift.consent(true)", {"require_consent": True, "consent_source": None}),
+    "google_consent_mode": (
+        "Google consent mode, by analytics_storage",
+        {"require_consent": None, "consent_source": "google_consent_mode"},
+    ),
+    "tcf": ("a TCF platform, by purposes 1 and 8", {"require_consent": None, "consent_source": "tcf"}),
+}
 
 
 @signed_in
@@ -82,7 +93,25 @@ async def show_installation(request: Request, session: SignedIn) -> Response:
         installation=installation,
         blocks=[(name, title, about) for name, title, about in BLOCKS if installation[name]],
         state=await _state(request, session),
+        consent_choices={name: label for name, (label, _) in CONSENT.items()},
+        consent=_consent_of(project["settings"]),
     )
+
+
+@signed_in
+async def change_consent(request: Request, session: SignedIn) -> Response:
+    """Change who asks the visitors of a project for consent."""
+    sent = await read_form(request, session, CHANGE_PROJECTS)
+    choice = CONSENT.get(str(sent.get("consent")))
+    if choice is None:
+        raise PageError(422, f"Consent is one of {', '.join(CONSENT)}.")
+    body = {"settings": choice[1]}
+    content_of(await ask(request, session, _path(request), method="PATCH", body=body))
+    return redirect(f"{_path(request)}/installation#consent")
+
+
+def _consent_of(settings: Mapping[str, Any]) -> str:
+    return settings.get("consent_source") or ("page" if settings.get("require_consent") else "none")
 
 
 @signed_in

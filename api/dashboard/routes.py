@@ -21,6 +21,7 @@ from api.dashboard.meanings import show_meanings
 from api.dashboard.programme import show_programme
 from api.dashboard.project_setup import (
     answer_state,
+    change_consent,
     create_project,
     show_installation,
     show_new_project,
@@ -52,6 +53,7 @@ ROUTES: Final = (
     Route("/projects/new", create_project, methods=["POST"]),
     Route("/projects/{project_id}", show_project),
     Route("/projects/{project_id}/installation", show_installation),
+    Route("/projects/{project_id}/installation/consent", change_consent, methods=["POST"]),
     Route("/projects/{project_id}/installation/state.json", answer_state),
     Route("/projects/{project_id}/programme", show_programme),
     Route("/projects/{project_id}/experiments/new", show_new_draft),

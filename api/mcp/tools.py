@@ -28,7 +28,7 @@ NO_TOOL: Final = {("POST", "/api/v1/account/api_keys")}
 NO_TOOLS_TAG: Final = "Webhooks"
 # The end of a path whose last id is only called `id`: the segment before says whose it is.
 OWN_ID: Final = re.compile(r"/([a-z_]+?)s/\{id\}")
-CHANGES: Final = "Takes the fields of {created}, described there; those that are left out stay as they are."
+CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."
 
 
 @dataclass(frozen=True, slots=True)

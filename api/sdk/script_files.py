@@ -33,6 +33,7 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
     experiments = config["experiments"]
     by_browser = [experiment for experiment in experiments if not experiment["decided_by_server"]]
     is_needed = {
+        "consent": bool(config["settings"]["consent_source"]),
         "changes": any(map(_changes_elements, experiments)),
         "redirects": any(experiment["type"] == "redirect" for experiment in experiments),
         "integrations": any((*config["integrations"].values(), config["ga4_events"])),

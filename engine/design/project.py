@@ -18,6 +18,7 @@ from engine.validation.parsing import fields_of, merged, unknown_fields
 from engine.validation.record_fields import ASSIGNED, INTERNAL, assigned, writable
 from engine.validation.records import RecordRule, problems_in, records_of, validate
 from engine.validation.values import flag, moment, optional, text, web_address, whole
+from engine.vocabulary import ConsentSource
 
 _MERGED = ("integrations", "settings")
 MOST_PREVIOUS_KEYS = 50
@@ -123,6 +124,16 @@ class Project:
         """Number of nights whose results are kept."""
         nights = self.settings.get("keep_nights")
         return DEFAULT_KEEP_NIGHTS if nights is None else nights
+
+    @property
+    def consent_source(self) -> ConsentSource | None:
+        """Consent platform that answers for visitors; None where the page does."""
+        return self.settings.get("consent_source")
+
+    @property
+    def requires_consent(self) -> bool:
+        """Whether nothing is stored of visitors until they agree."""
+        return self.settings.get("require_consent") is True or self.consent_source is not None
 
     @property
     def bot_filtering(self) -> bool:

@@ -21,7 +21,7 @@ from engine.validation.values import (
     text,
     whole,
 )
-from engine.vocabulary import Platform, words
+from engine.vocabulary import ConsentSource, Platform, words
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOSTNAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII | re.IGNORECASE)
@@ -58,37 +58,30 @@ hostname: Check = in_turn(text(253), _hostname)
 SETTINGS: dict[str, Check] = {
     "domains": list_of(hostname, at_most=100).described("Hostnames of the site besides that of its URL."),
     "cookie_domain": in_turn(text(254), _cookie_domain),
-    "respect_dnt": flag.described(
-        "Whether nothing is stored of visitors whose browser sends `DNT: 1`; false by default."
+    "respect_dnt": flag.described("Store nothing of browsers that send `DNT: 1`; false by default."),
+    "respect_gpc": flag.described("Store nothing of browsers that send `Sec-GPC: 1`; false by default."),
+    "require_consent": flag.described("Store nothing of visitors until they agree; false by default."),
+    "consent_source": choice(words(ConsentSource)).described(
+        "What asks for consent, then required; the page itself by default."
     ),
-    "respect_gpc": flag.described(
-        "Whether nothing is stored of visitors whose browser sends `Sec-GPC: 1`; false by default."
-    ),
-    "require_consent": flag.described(
-        "Whether nothing is stored of visitors until they agree; false by default."
-    ),
-    "bot_filtering": flag.described("Whether results exclude known bots; true by default."),
+    "bot_filtering": flag.described("Exclude known bots from results; true by default."),
     "excluded_ips": list_of(in_turn(text(50), _ip_range), at_most=200).described(
         "Addresses and ranges whose events are rejected."
     ),
     "anti_flicker_timeout_ms": whole(0, 10_000).described(
-        "Milliseconds for which a page waits for the snippet; 1000 by default, 0 where the original may be "
-        "seen first."
+        "Milliseconds that a page waits for the snippet; 1000 by default, 0 may show the original."
     ),
     "revenue_currency": currency.described("ISO 4217 currency code; `USD` by default."),
     "exchange_rates": exchange_rates,
     "attribution_window_days": whole(1, 365).described(
-        "Days after the first exposure in which a conversion counts; by default as long as the test runs."
+        "Days after the first exposure in which a conversion counts; all by default."
     ),
-    "trusted_revenue": flag.described(
-        "Whether money counts only where a server or an import reports it; false by default."
-    ),
+    "trusted_revenue": flag.described("Count money from servers and imports only; false by default."),
     "allowed_hosts_only": flag.described(
-        "Whether requests of browsers are refused unless their Origin or Referer is one of the project's "
-        "hosts; false by default."
+        "Refuse browsers unless Origin or Referer is a host of the project; false by default."
     ),
     "retention_days": whole(1, 3650).described(
-        "Days for which raw events are kept; by default for ever. Those of visitors in open experiments stay."
+        "Days that raw events are kept, longer in open experiments; for ever by default."
     ),
     "keep_nights": whole(0, 3650).described("Nights whose results are kept; 30 by default, 0 keeps none."),
 }

@@ -48,6 +48,7 @@
  * @property {boolean} respect_dnt
  * @property {boolean} respect_gpc
  * @property {boolean} require_consent
+ * @property {"google_consent_mode" | "tcf" | null} consent_source that answers in place of the page
  * @property {boolean} bot_filtering
  * @property {number} anti_flicker_timeout_ms
  * @property {string} revenue_currency

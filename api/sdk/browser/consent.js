@@ -5,8 +5,13 @@ import { readBoth, writeBoth } from "./storage.js";
 
 /** @typedef {"granted" | "denied" | "pending"} Consent */
 
-/** @type {() => Consent} */
-export const readConsent = () => {
+/**
+ * Read what holds now: an answer to the page itself wins over that of a consent platform.
+ *
+ * @param {Consent} [said] by the project's consent platform
+ * @returns {Consent}
+ */
+export const readConsent = (said) => {
   const { respect_dnt, respect_gpc, require_consent, bot_filtering } = CONFIG.settings;
   const isRefused =
     isPreview() ||
@@ -16,7 +21,7 @@ export const readConsent = () => {
   if (isRefused) return "denied";
   const stored = readBoth("consent");
   if (stored === "granted" || stored === "denied") return stored;
-  return require_consent ? "pending" : "granted";
+  return said ?? (require_consent ? "pending" : "granted");
 };
 
 /** @type {(isGranted: boolean) => void} */

@@ -1,11 +1,6 @@
 // Google Analytics 4 and Tag Manager: experiences that visitors see, and events that are goals.
 
-/** @type {() => unknown[]} */
-const dataLayer = () => {
-  const page = /** @type {{ dataLayer?: unknown[] }} */ (/** @type {unknown} */ (window));
-  page.dataLayer ??= [];
-  return page.dataLayer;
-};
+import { dataLayer, watchEntries } from "./data_layer.js";
 
 /** gtag's commands are arguments objects, not arrays. */
 function gtag() {
@@ -61,11 +56,5 @@ export const watchDataLayer = (onEvent) => {
       break;
     }
   };
-  const layer = dataLayer();
-  const push = layer.push;
-  layer.push = (...entries) => {
-    entries.forEach(read);
-    return push.apply(layer, entries);
-  };
-  [...layer].forEach(read);
+  watchEntries(read);
 };

@@ -29,6 +29,8 @@ const begin = () => {
   const stub = typeof page.truelift === "function" ? page.truelift : undefined;
   /** @type {import("./consent.js").Consent} */
   let consent = "pending";
+  /** @type {import("./consent.js").Consent | undefined} */
+  let said;
   let isBegun = false;
   let viewed = "";
 
@@ -88,7 +90,7 @@ const begin = () => {
 
   const settleConsent = () => {
     const before = consent;
-    consent = readConsent();
+    consent = readConsent(said);
     if (consent === "granted" && (before !== "granted" || !isBegun)) proceed();
     if (consent === "denied" && before === "granted") {
       withdrawAll();
@@ -97,13 +99,15 @@ const begin = () => {
     commands.setConsent(consent);
   };
 
+  const erase = () => {
+    discard();
+    forgetVisitor();
+  };
+
   const commands = installCommands(page, (isGranted) => {
     keepConsent(isGranted);
     settleConsent();
-    if (!isGranted) {
-      discard();
-      forgetVisitor();
-    }
+    if (!isGranted) erase();
   });
   const queue = Array.from(stub?.q ?? [], (command) => Array.from(command));
   /** @type {(command: unknown[]) => boolean} */
@@ -113,6 +117,12 @@ const begin = () => {
   if (answer) page.truelift?.(...answer);
   else settleConsent();
   if (isPreview()) loadPreview();
+  else
+    parts.watchConsent?.((answer) => {
+      said = answer;
+      settleConsent();
+      if (consent === "denied" && answer === "denied") erase();
+    });
   for (const command of queue) if (!isAnswer(command)) page.truelift?.(...command);
   onRestored(() => {
     settleConsent();

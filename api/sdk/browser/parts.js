@@ -19,6 +19,7 @@ import { handOver } from "./visitor.js";
  * @property {(unit: import("./config.js").Unit, visit: Visit) => string | null} unitId
  * @property {(experiment: import("./config.js").Experiment, unit: string) => boolean} isUnsettled
  * @property {(visit: Visit) => Promise<ServerDecision[]>} askServer answers on experiments that only the server decides
+ * @property {(tell: (answer: import("./consent.js").Consent) => void) => void} watchConsent
  * @property {(experimentId: string, variantId: string) => void} reportExperience
  * @property {() => void} reportReferrer
  * @property {(onEvent: (name: string, value: number | undefined) => void) => void} watchDataLayer

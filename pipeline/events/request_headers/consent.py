@@ -25,6 +25,7 @@ def missing_consent(
     for setting, (header, name) in _SIGNALS.items():
         if project.settings.get(setting) is True and headers.get(header, "").strip() == "1":
             return f"the visitor's browser sends {name}, which the project respects ({setting})"
-    if project.settings.get("require_consent") is True and read_consent() != GRANTED:
-        return "the project requires consent (require_consent), and the request does not say consent=granted"
+    if project.requires_consent and read_consent() != GRANTED:
+        setting = "consent_source" if project.consent_source else "require_consent"
+        return f"the project requires consent ({setting}), and the request does not say consent=granted"
     return None

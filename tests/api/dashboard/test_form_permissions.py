@@ -10,6 +10,7 @@ from tests.api.dashboard.conftest import SignIn
 # By form with content: the scope that it needs.
 FORMS = {
     "/projects/new": "projects:write",
+    "{project}/installation/consent": "projects:write",
     "/account/keys": "api_keys:write",
     "/account/members": "api_keys:write",
     "/account/members/nobody": "api_keys:write",

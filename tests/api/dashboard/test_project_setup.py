@@ -40,6 +40,26 @@ def test_a_new_project_has_the_currency_that_was_asked_for(customer: Customer, b
     assert customer.data_of(path)["settings"] == {"revenue_currency": "JPY"}
 
 
+def test_who_asks_for_consent_is_chosen(customer: Customer, project: str, browser: TestClient) -> None:
+    page = f"/projects/{project.rpartition('/')[2]}/installation"
+    shown = browser.get(page)
+    assert '<option value="none" selected>' in shown.text
+    form = {"form_token": form_token(shown)}
+    settings = []
+    for chosen in ("page", "google_consent_mode", "tcf", "none"):
+        answer = browser.post(f"{page}/consent", data={**form, "consent": chosen})
+        assert answer.status_code == 303
+        assert f'<option value="{chosen}" selected>' in browser.get(page).text
+        settings.append(customer.data_of(project)["settings"])
+    assert settings == [
+        {"require_consent": True},
+        {"consent_source": "google_consent_mode"},
+        {"consent_source": "tcf"},
+        {},
+    ]
+    assert browser.post(f"{page}/consent", data={**form, "consent": "fax"}).status_code == 422
+
+
 def test_the_first_event_is_seen(customer: Customer, experiment: str, browser: TestClient) -> None:
     page = f"/projects/{experiment.split('/')[2]}/installation"
     assert browser.get(f"{page}/state.json").json() == {"is_seen": False, "visitors": 0}

@@ -99,10 +99,17 @@ def changing(*actions: str) -> list[dict[str, Any]]:
         ({"experiments": [{"variants": changing("modify_style", "remove")}]}, []),
         ({"experiments": [{"variants": changing("remove", "modify_text")}]}, ["changes"]),
         ({"automata": [{}]}, ["targeting"]),
+        ({"settings": {"consent_source": "tcf"}}, ["consent"]),
     ],
 )
 def test_only_parts_that_are_needed_are_sent(content: dict[str, Any], parts: list[str]) -> None:
-    plain = {"integrations": {"ga4": None, "gtm": False}, "ga4_events": [], "automata": [], "experiments": []}
+    plain = {
+        "settings": {"consent_source": None},
+        "integrations": {"ga4": None, "gtm": False},
+        "ga4_events": [],
+        "automata": [],
+        "experiments": [],
+    }
     experiment = {
         "type": "visual",
         "decided_by_server": False,

@@ -51,6 +51,7 @@ def test_a_project_stored_without_an_integration_has_it_disabled(stored: dict[st
         ("settings", {"attribution_window_days": 0}, "settings.attribution_window_days"),
         ("settings", {"retention_days": "30"}, "settings.retention_days"),
         ("settings", {"bot_filtering": 1}, "settings.bot_filtering"),
+        ("settings", {"consent_source": "cookiebot"}, "settings.consent_source"),
         ("settings", {"domains": ["https://shop.example"]}, "settings.domains[0]"),
         ("settings", {"domains": ["a.example", "a.example"]}, "settings.domains[1]"),
         ("settings", {"excluded_ips": ["192.0.2.0/24", "192.0.2.300"]}, "settings.excluded_ips[1]"),
@@ -75,6 +76,7 @@ def test_a_wrong_value_is_refused_where_it_stands(field: str, value: object, pat
         {"domains": ["*.shop.example", "localhost"], "cookie_domain": ".shop.example"},
         {"excluded_ips": ["192.0.2.7", "2001:db8::/32", "10.1.2.3/8"]},
         {"attribution_window_days": None, "retention_days": 90},
+        {"consent_source": "google_consent_mode"},
     ],
 )
 def test_sound_settings_are_taken(settings: dict[str, Any]) -> None:

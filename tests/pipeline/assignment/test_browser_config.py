@@ -62,10 +62,17 @@ def test_project_is_told_by_the_key_that_was_asked_with() -> None:
         "respect_dnt": False,
         "respect_gpc": False,
         "require_consent": True,
+        "consent_source": None,
         "bot_filtering": True,
         "anti_flicker_timeout_ms": 1000,
         "revenue_currency": "USD",
     }
+
+
+def test_a_consent_platform_is_told_and_requires_consent() -> None:
+    project = a_project(settings={"consent_source": "tcf"})
+    told = browser_config(project, [], sdk_key="pk")["settings"]
+    assert (told["require_consent"], told["consent_source"]) == (True, "tcf")
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])

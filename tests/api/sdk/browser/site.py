@@ -60,6 +60,7 @@ def a_config(*experiments: dict[str, Any], **fields: Any) -> dict[str, Any]:
         "respect_dnt": False,
         "respect_gpc": False,
         "require_consent": False,
+        "consent_source": None,
         "bot_filtering": True,
         "anti_flicker_timeout_ms": 1000,
         "revenue_currency": "USD",

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from pipeline.events.request_headers.consent import missing_consent
@@ -18,12 +20,14 @@ EVERY = {"respect_dnt": True, "respect_gpc": True, "require_consent": True}
         ({"require_consent": True}, {}, None, "require_consent"),
         ({"require_consent": True}, {}, "denied", "require_consent"),
         ({"require_consent": True}, {}, "granted", None),
+        ({"consent_source": "tcf"}, {}, None, "consent_source"),
+        ({"consent_source": "google_consent_mode"}, {}, "granted", None),
         (EVERY, {"dnt": "1"}, "granted", "respect_dnt"),
         (EVERY, {}, "granted", None),
     ],
 )
 def test_settings_decide_which_signals_hold(
-    settings: dict[str, bool], headers: dict[str, str], consent: str | None, setting: str | None
+    settings: dict[str, Any], headers: dict[str, str], consent: str | None, setting: str | None
 ) -> None:
     reason = missing_consent(a_project(settings=settings), headers, lambda: consent)
     assert (reason is None) == (setting is None)

@@ -1,0 +1,5 @@
+// Part: consent that a consent platform asks for.
+
+import { watchConsent } from "../consent_source.js";
+
+PARTS.watchConsent = watchConsent;
