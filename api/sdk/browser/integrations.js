@@ -1,5 +1,6 @@
 // Google Analytics 4 and Tag Manager: experiences that visitors see, and events that are goals.
 
+import { followConsentMode } from "./consent_mode.js";
 import { dataLayer, watchEntries } from "./data_layer.js";
 
 /** gtag's commands are arguments objects, not arrays. */
@@ -8,20 +9,58 @@ function gtag() {
   dataLayer().push(arguments);
 }
 
+/** Impressions that wait for the visitor's consent to analytics. */
+/** @type {string[]} */
+let held = [];
+
+/** Consent mode of the page, followed from the first impression on. */
+/** @type {ReturnType<typeof followConsentMode> | undefined} */
+let mode;
+
+/** Google Analytics' own opt-out: of one measurement id, or of any. */
+/** @type {(id: string) => boolean} */
+const isOptedOut = (id) =>
+  Object.keys(window).some(
+    (name) => name.startsWith(`ga-disable-${id}`) && /** @type {any} */ (window)[name] === true,
+  );
+
+/** @type {(exp_variant_string: string) => void} */
+const push = (exp_variant_string) => {
+  const { ga4, gtm } = CONFIG.integrations;
+  if (ga4 && !isOptedOut(ga4)) {
+    // @ts-expect-error: its arguments are read as they are.
+    gtag("event", "experience_impression", { exp_variant_string, send_to: ga4 });
+  }
+  // The ids of its tags are not known here.
+  if (gtm && !isOptedOut(""))
+    dataLayer().push({ event: "experience_impression", exp_variant_string });
+};
+
+const release = () => {
+  if ((mode?.answer() ?? "granted") !== "granted") return;
+  const told = held;
+  held = [];
+  told.forEach(push);
+};
+
 /**
- * Report that a visitor sees a variant.
+ * Report that a visitor sees a variant; where consent mode denies analytics, once it grants them.
  *
  * @param {string} experimentId
  * @param {string} variantId
  */
 export const reportExperience = (experimentId, variantId) => {
   const { ga4, gtm } = CONFIG.integrations;
-  const exp_variant_string = `TL-${experimentId}-${variantId}`;
-  if (ga4) {
-    // @ts-expect-error: its arguments are read as they are.
-    gtag("event", "experience_impression", { exp_variant_string, send_to: ga4 });
-  }
-  if (gtm) dataLayer().push({ event: "experience_impression", exp_variant_string });
+  if (!ga4 && !gtm) return;
+  held.push(`TL-${experimentId}-${variantId}`);
+  // After the task: the impression is no part of the page's own push.
+  mode ??= followConsentMode(() => queueMicrotask(release));
+  release();
+};
+
+/** Forget what was not reported, of a visitor who no longer agrees to be counted. */
+export const forgetExperiences = () => {
+  held = [];
 };
 
 /** After a redirect of ours, name the page from which the visitor came: before the page's own commands. */

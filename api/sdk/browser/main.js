@@ -100,6 +100,7 @@ const begin = () => {
   };
 
   const erase = () => {
+    parts.forgetExperiences?.();
     discard();
     forgetVisitor();
   };

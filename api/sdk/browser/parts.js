@@ -21,6 +21,7 @@ import { handOver } from "./visitor.js";
  * @property {(visit: Visit) => Promise<ServerDecision[]>} askServer answers on experiments that only the server decides
  * @property {(tell: (answer: import("./consent.js").Consent) => void) => void} watchConsent
  * @property {(experimentId: string, variantId: string) => void} reportExperience
+ * @property {() => void} forgetExperiences
  * @property {() => void} reportReferrer
  * @property {(onEvent: (name: string, value: number | undefined) => void) => void} watchDataLayer
  * @property {(experiment: import("./config.js").Experiment, isNavigation: boolean | undefined, start: () => void) => void} arm

@@ -1,5 +1,10 @@
 // Part: Google Analytics 4 and Tag Manager.
 
-import { reportExperience, reportReferrer, watchDataLayer } from "../integrations.js";
+import {
+  forgetExperiences,
+  reportExperience,
+  reportReferrer,
+  watchDataLayer,
+} from "../integrations.js";
 
-Object.assign(PARTS, { reportExperience, reportReferrer, watchDataLayer });
+Object.assign(PARTS, { forgetExperiences, reportExperience, reportReferrer, watchDataLayer });

@@ -1,5 +1,6 @@
 """Goals by clicks and by the data layer, and reports to Google Analytics and Tag Manager."""
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.api.sdk.browser.site import Site, a_config, a_page, an_experiment
@@ -29,6 +30,66 @@ def test_analytics_and_tag_manager_are_told_of_the_experience(site: Site, page: 
         ["event", "experience_impression", {"exp_variant_string": told, "send_to": "G-1"}],
         {"event": "experience_impression", "exp_variant_string": told},
     ]
+
+
+def open_with_analytics(site: Site, page: Page, early: str) -> None:
+    site.config = a_config(an_experiment(), integrations={"ga4": "G-1", "gtm": True})
+    site.pages["/"] = a_page(head=LAYER.replace("EARLY", early) + site.tag())
+    page.goto(f"{site.base}/")
+    wait_until(lambda: site.events("exposure"))
+
+
+def impressions(page: Page) -> list[str]:
+    """Where impressions were pushed to, in their order among the consent commands."""
+    entries = page.evaluate("dataLayer.map((one) => 'event' in one ? one : [...one])")
+    names = [
+        ("gtm" if isinstance(one, dict) else "ga4" if one[0] == "event" else " ".join(one[:2]))
+        for one in entries
+    ]
+    assert all("experience_impression" in str(one) for one in entries if "consent" not in str(one))
+    return names
+
+
+def analytics(kind: str, answer: str) -> str:
+    return f"gtag('consent', '{kind}', {{ analytics_storage: '{answer}' }});"
+
+
+@pytest.mark.parametrize("command", [("default", "denied"), ("update", "denied")], ids=" ".join)
+def test_impression_waits_for_consent_to_analytics(site: Site, page: Page, command: tuple[str, str]) -> None:
+    first = f"consent {command[0]}"
+    open_with_analytics(site, page, analytics(*command))
+    assert impressions(page) == [first]
+    page.evaluate("gtag('consent', 'update', { ad_storage: 'granted' })")
+    assert impressions(page) == [first, "consent update"]
+    page.evaluate(analytics("update", "granted"))
+    assert impressions(page) == [first, "consent update", "consent update", "ga4", "gtm"]
+
+
+def test_impression_is_pushed_once_analytics_are_granted(site: Site, page: Page) -> None:
+    open_with_analytics(site, page, analytics("default", "denied") + analytics("update", "granted"))
+    assert impressions(page) == ["consent default", "consent update", "ga4", "gtm"]
+    page.evaluate(analytics("update", "granted"))
+    assert impressions(page)[-1] == "consent update"
+
+
+def test_impression_of_a_visitor_who_withdraws_is_never_pushed(site: Site, page: Page) -> None:
+    open_with_analytics(site, page, analytics("default", "denied"))
+    page.evaluate("truelift.consent(false)")
+    page.evaluate(analytics("update", "granted"))
+    assert impressions(page) == ["consent default", "consent update"]
+
+
+@pytest.mark.parametrize(
+    ("switch", "pushed"),
+    [
+        ("window['ga-disable-G-1'] = true;", []),
+        ("window['ga-disable-G-2'] = true;", ["ga4"]),
+        ("window['ga-disable-G-1'] = false;", ["ga4", "gtm"]),
+    ],
+)
+def test_opt_out_of_google_analytics_holds(site: Site, page: Page, switch: str, pushed: list[str]) -> None:
+    open_with_analytics(site, page, switch)
+    assert impressions(page) == pushed
 
 
 def test_events_of_the_data_layer_are_recorded(site: Site, page: Page) -> None:
