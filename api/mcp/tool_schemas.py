@@ -14,6 +14,7 @@ COMPONENT: Final = re.compile(f'"{COMPONENTS}([^"]+)"')
 _LEFT_OUT: Final = frozenset(
     {"title", "minLength", "maxLength", "pattern", "format", "examples", "maxItems", "uniqueItems"}
 )
+_NEVER_REACHED: Final = 10**9
 # Members whose keys are names of the user's, and not words of a schema.
 _NAMED: Final = frozenset({"properties", "$defs"})
 _OUTLINED: Final = 1
@@ -57,7 +58,10 @@ def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
         elif key == "additionalProperties" and is_nested and value is False:
             # As _LEFT_OUT.
             continue
-        elif key == "default" and (value in (None, [], {}) or _is_of_members(schema)):
+        elif key == "default" and (value is False or value in (None, [], {}) or _is_of_members(schema)):
+            # What a reader expects.
+            continue
+        elif key == "maximum" and value >= _NEVER_REACHED:
             continue
         elif key not in _LEFT_OUT:
             kept[key] = _trimmed_value(value, is_nested=is_nested)

@@ -87,6 +87,7 @@ class Variant(BaseModel):
     )
     is_control: bool
     changes: list[Change]
+    payload: Any = Field(description="JSON for the code of the site; null for none.")
 
 
 class Goal(BaseModel):
@@ -117,6 +118,9 @@ class Experiment(BaseModel):
     url_match_type: UrlMatchType
     url_rules: list[UrlRule]
     traffic_allocation: int = Field(description="Percent of eligible visitors who take part.")
+    public_variants: bool = Field(
+        description="Whether anybody can read the variants' names and payloads in the site's script."
+    )
     unit: UnitWord | AttributeUnit = Field(
         description="What is assigned and compared: `visitor`, `user`, or the id in an attribute."
     )

@@ -87,6 +87,10 @@ def _variants(current: Sequence[Record], sent: object, *, is_counted: bool) -> I
             yield Problem(
                 f"[{index}].is_control", "the control cannot change once visitors have been counted"
             )
+        if existing["payload"] is not None and "payload" in item and item["payload"] is None:
+            yield Problem(
+                f"[{index}].payload", "cannot be removed once the experiment has started; send another one"
+            )
         if "changes" in item:
             yield from at(f"[{index}].changes", _missing(existing["changes"], item["changes"], "change"))
     yield from _missing(current, sent, "variant")

@@ -228,6 +228,10 @@ class Experiment:
     traffic_allocation: Annotated[
         int, whole(0, 100).described("Percent of eligible visitors who take part.")
     ] = 100
+    public_variants: Annotated[
+        bool,
+        flag.described("Whether anybody can read the variants' names and payloads in the site's script."),
+    ] = False
     traffic_strategy: Annotated[
         TrafficStrategy,
         choice(words(TrafficStrategy)).described(

@@ -5,6 +5,7 @@ from typing import Any
 
 from engine.design.analysis_settings import statistics_fit
 from engine.design.goals import MARGIN_KEYS
+from engine.design.payloads import payloads_fit
 from engine.design.unit_limits import unit_fits
 from engine.errors import Problem
 from engine.validation.patterns import url_pattern_problem
@@ -180,4 +181,5 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _margins_can_be_shown,
     unit_fits,
     _bandit_learns_from_means,
+    payloads_fit,
 )

@@ -1,9 +1,10 @@
 """Variants of an experiment and the changes that they make to the page."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from engine.design.invariants import distinct
+from engine.design.payloads import MAX_BYTES, payload_json
 from engine.design.weight_epochs import HEAVIEST
 from engine.validation.check import unchecked
 from engine.validation.record_fields import filled_in
@@ -64,6 +65,12 @@ class Variant:
     changes: Annotated[
         tuple[Change, ...], records_of(Change, distinct("id"), at_most=500, name="change")
     ] = ()
+    payload: Annotated[
+        Any,
+        payload_json.described(
+            f"JSON for your code, at most {MAX_BYTES:,} bytes. Needs public_variants; null for none."
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         validate(self)

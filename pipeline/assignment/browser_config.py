@@ -1,6 +1,6 @@
-"""Configuration of a project for its browsers: what assigns visitors and changes pages, and no names.
+"""Configuration of a project for its browsers: what assigns visitors and changes pages.
 
-Everybody can read it.
+Everybody can read it, so that it has no names but those of variants that are public.
 """
 
 import hashlib
@@ -143,7 +143,9 @@ def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, 
         "page_url": experiment.url,
         "custom_css": experiment.custom_css or None,
         "custom_js": custom_script_path(experiment),
-        "variants": [_variant(variant) for variant in experiment.variants],
+        "variants": [
+            _variant(variant, is_public=experiment.public_variants) for variant in experiment.variants
+        ],
     } | _unsettled(experiment)
 
 
@@ -195,12 +197,13 @@ def _conditions_of(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from _conditions_of(child)
 
 
-def _variant(variant: Variant) -> dict[str, Any]:
+def _variant(variant: Variant, *, is_public: bool) -> dict[str, Any]:
     changes = [
         {"selector": change.selector, "action": change.action, "value": change.value}
         for change in variant.changes
     ]
-    return {"id": variant.id, "is_control": variant.is_control, "changes": changes}
+    public = {"name": variant.name, "payload": variant.payload} if is_public else {}
+    return {"id": variant.id, "is_control": variant.is_control, "changes": changes, **public}
 
 
 def _definition(experiment: Experiment) -> Any:  # noqa: ANN401 - JSON of any form

@@ -84,7 +84,10 @@ CATALOG: Final = (
             (
                 "experiments",
                 "experiments",
-                columns(team="document test_key", nothing="id project_id status created_at updated_at"),
+                columns(
+                    team="document test_key",
+                    nothing="id project_id status created_at updated_at payload_bytes",
+                ),
             ),
             (
                 "metrics",

@@ -10,6 +10,7 @@ EXPERIMENT = {
     "url_match_type",
     "url_rules",
     "traffic_allocation",
+    "public_variants",
     "unit",
     "trigger",
     "trigger_selector",

@@ -17,6 +17,7 @@ from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.experiment_changes import ExperimentChanges, next_version, read_changes
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
+from pipeline.store.catalog.payload_room import payload_bytes, require_room
 from pipeline.store.catalog.schema import experiments, projects
 from pipeline.store.catalog.webhooks.message_queue import announce_change
 from pipeline.store.documents import document_from, document_of, value_from
@@ -50,6 +51,7 @@ class Experiments:
             account_id = lock_project(connection, project_id)
             content = ProjectContent(_test_keys(connection, project_id), metrics_of(connection, project_id))
             experiment = build(content)
+            require_room(connection, experiment)
             document = document_of(experiment)
             _write(connection, experiments.insert(), experiment, document)
             record(connection, account_id, actor, experiment.id, changes_between({}, document))
@@ -190,6 +192,7 @@ def _write(
         "created_at": experiment.created_at,
         "updated_at": experiment.updated_at,
         "version": next_version(connection, experiment.project_id),
+        "payload_bytes": payload_bytes(experiment),
     }
     connection.execute(write.values(row))
 
@@ -230,6 +233,8 @@ def _save_steps(
     for actor, decide in steps:
         before, experiment = experiment, decide(experiment)
         _require_own_key(connection, before, experiment)
+        if payload_bytes(experiment) > payload_bytes(before):
+            require_room(connection, experiment)
         previous, document = document, document_of(experiment)
         record(connection, account_id, actor, experiment.id, changes_between(previous, document))
         announce_change(connection, before, experiment)

@@ -170,6 +170,8 @@ experiments = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("version", BigInteger, nullable=False, server_default=text("0")),
+    # Null where it was last written before variants had payloads.
+    Column("payload_bytes", Integer),
     UniqueConstraint("project_id", "test_key"),
     Index(None, "project_id", "status"),
     Index(None, "project_id", "version"),

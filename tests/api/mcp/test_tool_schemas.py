@@ -30,6 +30,8 @@ def test_arguments_keep_what_a_call_needs() -> None:
             "title": {"type": "string", "title": "Title", "maxLength": 9, "description": "One. Two."},
             "kind": {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}], "default": None},
             "parts": {"type": "array", "items": {"$ref": "#/$defs/Part"}, "maxItems": 3},
+            "on": {"type": "boolean", "default": False},
+            "most": {"type": "integer", "maximum": 10**12, "default": 0},
         },
         "$defs": {
             "Part": {"type": "object", "properties": {"n": {"type": "integer", "description": "One. Two."}}}
@@ -42,6 +44,8 @@ def test_arguments_keep_what_a_call_needs() -> None:
             "title": {"type": "string", "description": "One. Two."},
             "kind": {"type": ["string", "null"], "enum": ["a", None]},
             "parts": {"type": "array", "items": {"$ref": "#/$defs/Part"}},
+            "on": {"type": "boolean"},
+            "most": {"type": "integer", "default": 0},
         },
         "$defs": {
             "Part": {"type": "object", "properties": {"n": {"type": "integer", "description": "One."}}}

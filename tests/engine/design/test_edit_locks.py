@@ -17,8 +17,9 @@ CHANGE = Change(id="chg_1", selector="h1", action="modify_text", value="Hello")
 
 
 def paused(**overrides: Any) -> Experiment:
-    variants = (variants_of((1, 1))[0], a_variant(id="var_1", changes=(CHANGE,)))
-    return an_experiment(**{"status": "paused", "variants": variants, **overrides})
+    variants = (variants_of((1, 1))[0], a_variant(id="var_1", changes=(CHANGE,), payload="Yes"))
+    fields = {"status": "paused", "variants": variants, "public_variants": True}
+    return an_experiment(**{**fields, **overrides})
 
 
 def locked(fields: dict[str, Any]) -> set[str]:
@@ -72,6 +73,7 @@ def test_before_it_starts_everything_can_change(status: str) -> None:
                 {"id": "var_1", "changes": [{"id": "chg_1"}, {"selector": "p", "action": "remove"}]},
             ]
         },
+        {"variants": [{"id": "var_0", "payload": "Buy"}, {"id": "var_1", "payload": "Go"}]},
         {"goals": [{"id": "goal_1"}, {"name": "More", "goal_type": "revenue"}]},
         {"goals": [{"id": "goal_1", "name": "Renamed"}]},
     ],
@@ -117,6 +119,7 @@ def test_a_paused_experiment_accepts_what_it_is_already() -> None:
         ({"variants": [{"id": "var_1"}, {"id": "var_0", "is_control": None}]}, {"variants[1].is_control"}),
         ({"variants": [{"id": "var_0"}]}, {"variants"}),
         ({"variants": [{"id": "var_0"}, {"id": "var_1", "changes": []}]}, {"variants[1].changes"}),
+        ({"variants": [{"id": "var_0"}, {"id": "var_1", "payload": None}]}, {"variants[1].payload"}),
         ({"goals": []}, {"goals"}),
         ({"goals": [{"id": "goal_1", "config": {"event_name": "other"}}]}, {"goals[0].config"}),
         (

@@ -301,3 +301,15 @@ def test_a_hundred_changes_take_a_browser_no_more_than_two() -> None:
     (told,) = experiments_in(experiment)
     assert len(experiment.weight_epochs) > 90
     assert 1 <= len(told["unsettled"]) <= 2
+
+
+def test_names_and_payloads_are_told_where_the_experiment_says_so() -> None:
+    control, treatment = variants_of((1, 1))
+    variants = (control, replace(treatment, payload={"price": 9.5}))
+    (told,) = experiments_in(a_live(variants=variants, public_variants=True))
+    assert told["variants"] == [
+        {"id": "var_0", "is_control": True, "changes": [], "name": "Control", "payload": None},
+        {"id": "var_1", "is_control": False, "changes": [], "name": "Treatment 1", "payload": {"price": 9.5}},
+    ]
+    (silent,) = experiments_in(a_live())
+    assert {*silent["variants"][0]} == {"id", "is_control", "changes"}
