@@ -66,6 +66,7 @@ class ShownExperiment(BaseModel):
         description="Whether the experiment is on the page of the visit; true where it has no `url`."
     )
     changes: list[ShownChange]
+    payload: Any = Field(description="JSON for the code of the site; null for none.")
     redirect_url: str | None = Field(description="Address to go to; null where the visitor stays.")
 
 

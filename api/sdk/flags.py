@@ -1,4 +1,4 @@
-"""Flags: experiments by the OpenFeature Remote Evaluation Protocol (OFREP 1), as booleans."""
+"""Flags: experiments by the OpenFeature Remote Evaluation Protocol (OFREP 1), as payloads or booleans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -117,12 +117,26 @@ def _flag(decision: VariantDecision) -> dict[str, Any]:
         metadata["variant_id"] = variant.id
     return {
         "key": decision.experiment.test_key,
-        "value": variant is not None and not variant.is_control,
+        **_value(decision),
         "reason": _REASONS[decision.status],
         # Providers read it of every flag.
         "variant": "" if variant is None else variant.name,
         "metadata": metadata,
     }
+
+
+def _value(decision: VariantDecision) -> dict[str, Any]:
+    """Return the value: without payloads whether the variant is no control; no value is the code's default.
+
+    Whole numbers beside fractions are written as such: providers with static types know two kinds of numbers.
+    """
+    experiment, variant = decision.experiment, decision.variant
+    if not experiment.has_payloads:
+        return {"value": variant is not None and not variant.is_control}
+    if variant is None or variant.payload is None:
+        return {}
+    has_fractions = any(isinstance(one.payload, float) for one in experiment.variants)
+    return {"value": float(variant.payload) if has_fractions else variant.payload}
 
 
 def _error_answer(request: Request, error: FlagError, key: Mapping[str, str]) -> JSONResponse:

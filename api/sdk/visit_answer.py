@@ -16,7 +16,9 @@ from pipeline.assignment.project_cache import CachedProject
 
 _GOALS: Final = TypeAdapter(list[ShownGoal])
 _CHANGES: Final = TypeAdapter(list[ShownChange])
+_encode: Final = msgspec.json.Encoder().encode
 _NO_CHANGES: Final = msgspec.Raw(b"[]")
+_NO_PAYLOAD: Final = msgspec.Raw(b"null")
 
 
 class _Assignment(msgspec.Struct):
@@ -30,6 +32,7 @@ class _Assignment(msgspec.Struct):
     reason: str
     covers_page: bool
     changes: msgspec.Raw
+    payload: msgspec.Raw
     redirect_url: str | None
 
 
@@ -43,10 +46,11 @@ class _Answer(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """JSON of an experiment: its goals without brackets, and the changes of each variant."""
+    """JSON of an experiment: its goals without brackets, and the changes and payload of each variant."""
 
     goals: bytes
     changes: Mapping[str, msgspec.Raw]
+    payloads: Mapping[str, msgspec.Raw]
 
     @classmethod
     def of(cls, experiment: Experiment) -> "_Parts":
@@ -58,10 +62,10 @@ class _Parts:
         return cls(
             _GOALS.dump_json(goals)[1:-1],
             {variant_id: msgspec.Raw(_CHANGES.dump_json(shown)) for variant_id, shown in changes.items()},
+            {variant.id: msgspec.Raw(_encode(variant.payload)) for variant in experiment.variants},
         )
 
 
-_encode: Final = msgspec.json.Encoder().encode
 # By experiment id, as long as the version of its project is in use.
 _parts_of: Final[WeakKeyDictionary[CachedProject, dict[str, _Parts]]] = WeakKeyDictionary()
 
@@ -88,6 +92,7 @@ def encode_answer(
                 reason=decision.reason,
                 covers_page=url is None or covers_page(experiment, url),
                 changes=parts.changes[variant.id] if variant else _NO_CHANGES,
+                payload=parts.payloads[variant.id] if variant else _NO_PAYLOAD,
                 redirect_url=decision.redirect_url,
             )
         )

@@ -323,6 +323,11 @@ class Experiment:
         return next((variant for variant in self.variants if variant.is_control), None)
 
     @property
+    def has_payloads(self) -> bool:
+        """Whether a variant has a payload; another one's is then left to the code of the site."""
+        return any(variant.payload is not None for variant in self.variants)
+
+    @property
     def primary_goal(self) -> Goal | None:
         """The goal that the recommendation is based on; None while there is none."""
         return next((goal for goal in self.goals if goal.is_primary), None)

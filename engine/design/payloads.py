@@ -26,6 +26,7 @@ _TYPES: Final[Mapping[type, str]] = {
     # OpenFeature has one type for both.
     dict: "object",
     list: "object",
+    type(None): "null",
 }
 # In a script, which has the payload as a literal, this name sets the prototype.
 _NO_NAME: Final = "__proto__"
@@ -58,7 +59,7 @@ def _problems(value: object, levels: int) -> Iterator[Problem]:
             yield from _name_problems(name)
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _problems(inner, levels - 1)
-    elif value is not None and type(value) not in _TYPES:
+    elif type(value) not in _TYPES:
         yield Problem("", f"holds {shown(value)}, which is no type of JSON")
 
 
@@ -77,7 +78,7 @@ def size_of(payload: Any) -> int:  # noqa: ANN401 - any JSON
 
 
 def payload_type(payload: Any) -> str:  # noqa: ANN401 - any JSON
-    """Return the type that a flag with this payload has: boolean, number, string or object."""
+    """Return the type of a flag with this payload: boolean, number, string, object, or null for none."""
     return _TYPES[type(payload)]
 
 

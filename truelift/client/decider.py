@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypedDict
 
 from engine.design.experiment import Experiment
 from engine.design.units import unit_id
@@ -17,6 +17,16 @@ Ask: TypeAlias = Callable[[Visitor], Mapping[str, str] | None]
 Assigned: TypeAlias = Mapping[str, str] | AssignedVariants
 
 UNSETTLED: Final = "the weights have changed, and the service has not told the visitor's first variant"
+
+
+class Visit(TypedDict, total=False):
+    """What a decision takes besides an experiment and a visitor."""
+
+    user_id: str | None
+    url: str | None
+    attributes: Mapping[str, Any] | None
+    assigned: Assigned | None
+    forced: str | None
 
 
 class Decider:

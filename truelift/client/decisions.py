@@ -2,8 +2,9 @@
 
 import threading
 from collections import OrderedDict
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from engine.design.units import is_clustered
 from engine.validation.sent_ids import MAX_ID_LENGTH
@@ -31,7 +32,8 @@ class Decision:
     """The variant of a visitor in one experiment; without a variant the visitor sees the original.
 
     `reason` says why, in words, or is `no_unit`. `redirect_url` is absolute where the page's URL was given.
-    `unit_id` is the id that was assigned where that is not the visitor's.
+    `unit_id` is the id that was assigned where that is not the visitor's. `payload` is the variant's, or
+    None; `has_payloads` tells whether any variant of the experiment has one.
     """
 
     test_key: str
@@ -44,6 +46,8 @@ class Decision:
     is_control: bool = True
     changes: tuple[Change, ...] = ()
     redirect_url: str | None = None
+    payload: Any = None
+    has_payloads: bool = False
     unit_id: str | None = None
 
 
@@ -125,5 +129,8 @@ def decision_of(decided: VariantDecision, visitor_id: str, unit: str | None) -> 
             Change(selector=one.selector, action=one.action, value=one.value) for one in variant.changes
         ),
         redirect_url=decided.redirect_url,
+        # A copy, which callers may change.
+        payload=None if variant is None else deepcopy(variant.payload),
+        has_payloads=decided.experiment.has_payloads,
         unit_id=unit if is_clustered(decided.experiment.unit) else None,
     )

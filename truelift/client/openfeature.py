@@ -1,6 +1,6 @@
 """OpenFeature provider: experiments as feature flags, evaluated on the machine itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from openfeature.evaluation_context import EvaluationContext
@@ -10,6 +10,7 @@ from openfeature.hook import Hook, HookContext, HookHints
 from openfeature.provider import AbstractProvider, Metadata
 from openfeature.track import TrackingEventDetails
 
+from engine.design.payloads import payload_type
 from engine.validation.sent_ids import id_text
 from pipeline.events.attributes import InvalidAttributesError
 from truelift.client.client import Client
@@ -29,11 +30,13 @@ Value = TypeVar("Value")
 
 
 class TrueliftProvider(AbstractProvider):
-    """Flags by test key: a boolean (not the control), a string (the variant's name), or an object.
+    """Flags by test key: the payload of the variant, by its type.
 
-    The object has `variant`, `changes` and `redirect_url`. The targeting key is the visitor id; `user_id` and
-    `url` of the context are those of the visitor, every other attribute is one of targeting and segments. A
-    visitor who takes no part gets the default value. Evaluation records the exposure, once.
+    Without payloads a boolean is whether the variant is no control, a string its name, and an object has
+    `variant`, `changes` and `redirect_url`. The targeting key is the visitor id; `user_id` and `url` of the
+    context are those of the visitor, every other attribute is one of targeting and segments. A visitor who
+    takes no part, or whose variant alone has no payload, gets the default value. Evaluation records the
+    exposure, once.
     """
 
     def __init__(self, client: Client, *, start_seconds: float = START_SECONDS) -> None:
@@ -85,20 +88,14 @@ class TrueliftProvider(AbstractProvider):
         default_value: bool,  # noqa: FBT001 - the interface's
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[bool]:
-        """Return whether the visitor has another variant than the control."""
-        decision = self._decide(flag_key, evaluation_context)
-        if isinstance(decision, Decision):
-            return _details(decision, default_value, not decision.is_control)
-        return FlagResolutionDetails(default_value, *decision)
+        """Return the payload, or whether the visitor has another variant than the control."""
+        return self._resolve("boolean", flag_key, default_value, evaluation_context)
 
     def resolve_string_details(
         self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[str]:
-        """Return the name of the variant."""
-        decision = self._decide(flag_key, evaluation_context)
-        if isinstance(decision, Decision):
-            return _details(decision, default_value, decision.variant or default_value)
-        return FlagResolutionDetails(default_value, *decision)
+        """Return the payload, or the name of the variant."""
+        return self._resolve("string", flag_key, default_value, evaluation_context)
 
     def resolve_object_details(
         self,
@@ -106,33 +103,39 @@ class TrueliftProvider(AbstractProvider):
         default_value: Sequence[FlagValueType] | Mapping[str, FlagValueType],
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[Sequence[FlagValueType] | Mapping[str, FlagValueType]]:
-        """Return the variant's name, its changes and the target of its redirect."""
-        decision = self._decide(flag_key, evaluation_context)
-        if isinstance(decision, Decision):
-            return _details(decision, default_value, _object_of(decision))
-        return FlagResolutionDetails(default_value, *decision)
+        """Return the payload, an object or a list; or the variant's name, changes and redirect."""
+        return self._resolve("object", flag_key, default_value, evaluation_context)
 
     def resolve_integer_details(
-        self,
-        flag_key: str,
-        default_value: int,
-        evaluation_context: EvaluationContext | None = None,  # noqa: ARG002 - the interface's
+        self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[int]:
-        """Refuse: an experiment is no number."""
-        return FlagResolutionDetails(
-            default_value, ErrorCode.TYPE_MISMATCH, _no_number(flag_key), Reason.ERROR
-        )
+        """Return the payload, a whole number."""
+        return self._resolve("integer", flag_key, default_value, evaluation_context)
 
     def resolve_float_details(
-        self,
-        flag_key: str,
-        default_value: float,
-        evaluation_context: EvaluationContext | None = None,  # noqa: ARG002 - the interface's
+        self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[float]:
-        """Refuse: an experiment is no number."""
-        return FlagResolutionDetails(
-            default_value, ErrorCode.TYPE_MISMATCH, _no_number(flag_key), Reason.ERROR
-        )
+        """Return the payload, a number."""
+        return self._resolve("number", flag_key, default_value, evaluation_context)
+
+    def _resolve(
+        self,
+        kind: str,
+        flag_key: str,
+        default: Any,  # noqa: ANN401 - of that kind
+        context: EvaluationContext | None,
+    ) -> FlagResolutionDetails[Any]:
+        """Evaluate a flag as a value of a kind of `_VALUES`."""
+        decision = self._decide(flag_key, context)
+        if not isinstance(decision, Decision):
+            return FlagResolutionDetails(default, *decision)
+        if decision.has_payloads and decision.payload is None:
+            return _details(decision, default, default)
+        value = _VALUES[kind](decision)
+        if value is None:
+            message = f"the value of {flag_key!r} is no {kind}"
+            return FlagResolutionDetails(default, ErrorCode.TYPE_MISMATCH, message, Reason.ERROR)
+        return _details(decision, default, value)
 
     def _decide(
         self, flag_key: str, context: EvaluationContext | None
@@ -191,7 +194,30 @@ def _details(decision: Decision, default: Value, value: Value) -> FlagResolution
     return FlagResolutionDetails(value, reason=reason, variant=decision.variant, flag_metadata=metadata)
 
 
-def _object_of(decision: Decision) -> Mapping[str, FlagValueType]:
+def _boolean_of(decision: Decision) -> bool | None:
+    if not decision.has_payloads:
+        return not decision.is_control
+    return decision.payload if isinstance(decision.payload, bool) else None
+
+
+def _string_of(decision: Decision) -> str | None:
+    if not decision.has_payloads:
+        return decision.variant or ""
+    return decision.payload if isinstance(decision.payload, str) else None
+
+
+def _number_of(decision: Decision) -> float | None:
+    return float(decision.payload) if payload_type(decision.payload) == "number" else None
+
+
+def _integer_of(decision: Decision) -> int | None:
+    number = _number_of(decision)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _object_of(decision: Decision) -> Sequence[FlagValueType] | Mapping[str, FlagValueType] | None:
+    if decision.has_payloads:
+        return decision.payload if isinstance(decision.payload, dict | list) else None
     changes = [
         {"selector": one.selector, "action": one.action, "value": one.value} for one in decision.changes
     ]
@@ -200,6 +226,16 @@ def _object_of(decision: Decision) -> Mapping[str, FlagValueType]:
         "changes": changes,
         "redirect_url": decision.redirect_url or "",
     }
+
+
+# None where the flag has no value of that kind.
+_VALUES: Final[Mapping[str, Callable[[Decision], Any]]] = {
+    "boolean": _boolean_of,
+    "string": _string_of,
+    "object": _object_of,
+    "integer": _integer_of,
+    "number": _number_of,
+}
 
 
 def _visitor_of(context: EvaluationContext) -> dict[str, Any]:
@@ -219,7 +255,3 @@ def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
         name: value.isoformat() if hasattr(value, "isoformat") else value
         for name, value in attributes.items()
     }
-
-
-def _no_number(flag_key: str) -> str:
-    return f"experiment {flag_key!r} is a boolean, a string or an object, no number"

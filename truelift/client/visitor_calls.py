@@ -5,7 +5,7 @@ import math
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from engine.design.experiment import Experiment
 from engine.design.units import unit_attribute
@@ -13,7 +13,7 @@ from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import UNKNOWN_CLIENT
 from pipeline.events.schema import MAX_URL_LENGTH
 from truelift.client.assigned_variants import AssignedVariants
-from truelift.client.decider import Assigned, Decider
+from truelift.client.decider import Assigned, Decider, Visit
 from truelift.client.decisions import Decision
 from truelift.client.exchanges import Delivery, Polling
 from truelift.client.first_variants import FirstVariants
@@ -94,32 +94,31 @@ class VisitorCalls:
         visitor = a_visitor(visitor_id, user_id, url, attributes)
         return self._decider.decide(test_key, visitor, assigned=assigned, forced=forced)
 
-    def variant(  # noqa: PLR0913  # as `decide`
-        self,
-        test_key: str,
-        visitor_id: str,
-        *,
-        user_id: str | None = None,
-        url: str | None = None,
-        attributes: Mapping[str, Any] | None = None,
-        assigned: Assigned | None = None,
-        forced: str | None = None,
-    ) -> str | None:
+    def variant(self, test_key: str, visitor_id: str, **visit: Unpack[Visit]) -> str | None:
         """Return the name of the visitor's variant and record the exposure; None for the original.
 
         Takes what `decide` takes. Call it where the visitor gets to see the difference, not before.
         """
-        decision = self.decide(
-            test_key,
-            visitor_id,
-            user_id=user_id,
-            url=url,
-            attributes=attributes,
-            assigned=assigned,
-            forced=forced,
+        return self._expose_decided(test_key, visitor_id, visit).variant
+
+    def value(self, test_key: str, visitor_id: str, fallback: Any, **visit: Unpack[Visit]) -> Any:  # noqa: ANN401  # JSON
+        """Return the payload of the visitor's variant and record the exposure; `fallback` where it has none.
+
+        Takes what `decide` takes. A visitor who takes no part gets the fallback, too.
+        """
+        payload = self._expose_decided(test_key, visitor_id, visit).payload
+        return fallback if payload is None else payload
+
+    def _expose_decided(self, test_key: str, visitor_id: str, visit: Visit) -> Decision:
+        decision = self.decide(test_key, visitor_id, **visit)
+        self.expose(
+            decision,
+            user_id=visit.get("user_id"),
+            url=visit.get("url"),
+            attributes=visit.get("attributes"),
+            assigned=visit.get("assigned"),
         )
-        self.expose(decision, user_id=user_id, url=url, attributes=attributes, assigned=assigned)
-        return decision.variant
+        return decision
 
     def expose(
         self,

@@ -17,6 +17,7 @@ from api.app import create_app
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer
 from tests.api.serving import served
+from tests.pasted_lines import ROOT, blocks
 
 # What a browser runs, in Node, which has `fetch`, too.
 BROWSER = Path(__file__).parents[3] / "api" / "sdk" / "browser"
@@ -35,9 +36,19 @@ for (let number = 0; number < 10; number += 1) {
   seen.push({ value, variant, reason, errorCode });
 }
 const { errorCode } = client.getBooleanDetails("unknown", true);
-console.log(JSON.stringify({ seen, unknown: errorCode }));
+const typed = {
+  price: client.getNumberDetails("price", 1),
+  label: client.getStringDetails("label", "none"),
+  layout: client.getObjectDetails("layout", {}),
+  missing: client.getStringDetails("missing", "mine"),
+};
+console.log(JSON.stringify({ seen, unknown: errorCode, typed }));
 process.exit(0);
 """
+
+PAYLOADS = {"price": 10, "label": "Buy", "layout": {"columns": [3, 4]}, "missing": None, "count": 4}
+# The other variant of a price has a fraction, and that of the flag without a value has one for nobody.
+OTHER = {"price": 10.0, "missing": "never"}
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +64,11 @@ def sdk_key(customer: Customer) -> str:
     """The public key of a project with a running experiment."""
     project = customer.a_project()
     customer.post(f"{customer.an_experiment(project)}/start")
+    for name, payload in PAYLOADS.items():
+        other = {"payload": OTHER.get(name, payload), "weight": 0 if name == "missing" else 1}
+        variants = [{"name": "V0", "payload": payload}, {"name": "V1", **other}]
+        path = customer.an_experiment(project, name=name, public_variants=True, variants=variants)
+        customer.post(f"{path}/start")
     key: str = customer.data_of(f"{project}/installation")["api_key"]
     return key
 
@@ -86,6 +102,30 @@ def test_errors_arrive_as_the_standard_names_them(flags: OpenFeatureClient) -> N
     assert (text.error_code, text.value) == (ErrorCode.TYPE_MISMATCH, "none")
 
 
+def test_a_payload_is_the_value_of_its_type(flags: OpenFeatureClient) -> None:
+    visitor = EvaluationContext("visitor-1")
+    assert flags.get_float_value("price", 1.0, visitor) == 10.0
+    assert flags.get_integer_value("count", 1, visitor) == 4
+    assert flags.get_string_value("label", "none", visitor) == "Buy"
+    assert flags.get_object_value("layout", {}, visitor) == {"columns": [3, 4]}
+    left = flags.get_string_details("missing", "mine", visitor)
+    assert (left.value, left.error_code, left.variant) == ("mine", None, "V0")
+    wrong = flags.get_boolean_details("label", False, visitor)
+    assert (wrong.value, wrong.error_code) == (False, ErrorCode.TYPE_MISMATCH)
+
+
+def test_the_example_of_the_documents_runs(customer: Customer, capsys: pytest.CaptureFixture[str]) -> None:
+    (_, provider), (_, body), (_, evaluation), *_ = blocks(ROOT / "docs" / "openfeature.md")
+    project = customer.a_project()
+    created = customer.post(f"{project}/experiments", json.loads(body)).json()["data"]
+    customer.post(f"{project}/experiments/{created['id']}/start")
+    key = customer.data_of(f"{project}/installation")["api_key"]
+    pasted = provider.replace("https://ab.shop.example", str(customer.client.base_url)).replace("pk_…", key)
+    exec(pasted + evaluation, {})  # noqa: S102 - the lines of the document
+    api.clear_providers()
+    assert capsys.readouterr().out in {"Two columns 2 SPLIT\n", "Three columns 3 SPLIT\n"}
+
+
 def test_the_web_provider_shows_what_the_service_decides(
     customer: Customer, sdk_key: str, flags: OpenFeatureClient
 ) -> None:
@@ -101,6 +141,11 @@ def test_the_web_provider_shows_what_the_service_decides(
     )
     shown = json.loads(ran.stdout)
     assert shown["unknown"] == "FLAG_NOT_FOUND"
+    assert {name: one["value"] for name, one in shown["typed"].items()} == {
+        **{name: PAYLOADS[name] for name in ("price", "label", "layout")},
+        "missing": "mine",
+    }
+    assert not any("errorCode" in one for one in shown["typed"].values())
     for number, seen in enumerate(shown["seen"]):
         decided = flags.get_boolean_details("checkout-button", False, EvaluationContext(f"visitor-{number}"))
         assert seen == {"value": decided.value, "variant": decided.variant, "reason": "SPLIT"}

@@ -180,3 +180,68 @@ def test_targeting_and_pages_hold(customer: Customer, project: str, sdk_key: str
     ):
         visitor = {"targetingKey": f"{context}", **context}
         assert evaluate(customer, f"/{key}", visitor, headers).json()["reason"] == reason
+
+
+def with_payloads(*payloads: object) -> dict[str, Any]:
+    variants = [{"name": f"V{index}", "payload": payload} for index, payload in enumerate(payloads)]
+    return {"public_variants": True, "variants": variants}
+
+
+TYPED = {
+    "empty-text": ("", "Buy"),
+    "numbers": (0, 2),
+    "prices": (9.5, 10),
+    "switch": (False, True),
+    "sizes": ({}, {"columns": [3]}),
+    "steps": ([], ["a"]),
+}
+
+
+def test_a_flag_has_the_payload_of_the_variant_in_each_type(
+    customer: Customer, project: str, sdk_key: str
+) -> None:
+    for name, payloads in TYPED.items():
+        customer.post(f"{customer.an_experiment(project, name=name, **with_payloads(*payloads))}/start")
+    headers = {"X-API-Key": sdk_key}
+    seen: dict[str, set[str]] = {name: set() for name in TYPED}
+    for number in range(12):
+        context = {"targetingKey": f"visitor-{number}"}
+        for flag in evaluate(customer, "", context, headers).json()["flags"]:
+            assert evaluate(customer, f"/{flag['key']}", context, headers).json() == flag
+            payload = TYPED[flag["key"]][int(flag["variant"][1:])]
+            assert flag["value"] == payload
+            # All numbers are floats where one has a fraction, for providers with static types.
+            assert type(flag["value"]) is (float if flag["key"] == "prices" else type(payload))
+            seen[flag["key"]].add(flag["variant"])
+    assert all(variants == {"V0", "V1"} for variants in seen.values())
+
+
+def test_a_flag_without_a_value_is_left_to_the_code(customer: Customer, project: str, sdk_key: str) -> None:
+    path = customer.an_experiment(project, **with_payloads(None, "Buy"))
+    key = customer.post(f"{path}/start").json()["data"]["test_key"]
+    headers = {"X-API-Key": sdk_key}
+    values = {}
+    for number in range(12):
+        flag = evaluate(customer, f"/{key}", {"targetingKey": f"v{number}"}, headers).json()
+        values[flag["variant"]] = flag.get("value", "the code's")
+        assert flag["reason"] == "SPLIT"
+    assert values == {"V0": "the code's", "V1": "Buy"}
+    customer.post(f"{path}/pause")
+    excluded = evaluate(customer, f"/{key}", {"targetingKey": "new"}, headers).json()
+    assert (excluded["variant"], excluded["reason"], "value" in excluded) == ("", "DEFAULT", False)
+
+
+def test_a_visitor_keeps_the_variant_and_gets_its_new_payload(
+    customer: Customer, project: str, sdk_key: str
+) -> None:
+    path = customer.an_experiment(project, **with_payloads("a", "b"))
+    variants = customer.post(f"{path}/start").json()["data"]["variants"]
+    headers = {"X-API-Key": sdk_key}
+    first = evaluate(customer, "", {"targetingKey": "v1"}, headers)
+    customer.post(f"{path}/pause")
+    replaced = [{"id": one["id"], "payload": f"new {one['payload']}"} for one in variants]
+    assert customer.patch(path, {"variants": replaced}).status_code == 200
+    tagged = {**headers, "If-None-Match": first.headers["etag"]}
+    second = evaluate(customer, "", {"targetingKey": "v1"}, tagged)
+    (before,), (after,) = first.json()["flags"], second.json()["flags"]
+    assert (after["variant"], after["value"]) == (before["variant"], f"new {before['value']}")

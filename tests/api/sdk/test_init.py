@@ -84,6 +84,19 @@ def test_the_first_assignment_stays_whatever_changed_since(shop: Shop) -> None:
     assert shown(shop, visitor_id="newcomer")["status"] == "excluded"
 
 
+def test_a_payload_goes_with_the_variant_that_stays(shop: Shop) -> None:
+    assert [shown(shop, visitor_id=visitor)["payload"] for visitor in ("v1", "v2")] == [None, None]
+    drive(shop, "pause")
+    first = shown(shop)["variant_id"]
+    for price in (9, 9.5):
+        variants = [{"id": one["id"], "payload": [one["name"], price]} for one in shop.experiment["variants"]]
+        revise(shop, public_variants=True, variants=variants)
+        own = shown(shop)
+        assert (own["variant_id"], own["payload"]) == (first, [own["variant_name"], price])
+    excluded = shown(shop, visitor_id="new")
+    assert (excluded["variant_id"], excluded["payload"]) == (None, None)
+
+
 def test_an_exposure_is_an_assignment(shop: Shop) -> None:
     newcomer = shown(shop, visitor_id="other")["variant_id"]
     other = next(one["id"] for one in shop.experiment["variants"] if one["id"] != newcomer)

@@ -22,6 +22,7 @@ VARIANTS = (
             Change(id="chg_1", selector="#a > b", action="modify_text", value="line 1\nline\t2 \u2028 \\"),
             Change(id="chg_2", selector=".x", action="remove"),
         ),
+        payload={"text": "</script> é \u2028", "numbers": [1, 2.5, None], "": False},
     ),
 )
 GOALS = (
@@ -42,6 +43,7 @@ def by_schema(visitor_id: str, decisions: list[VariantDecision]) -> bytes:
             reason=one.reason,
             covers_page=covers_page(one.experiment, PAGE),
             changes=[ShownChange(**asdict(change)) for change in one.variant.changes] if one.variant else [],
+            payload=one.variant.payload if one.variant else None,
             redirect_url=one.redirect_url,
         )
         for one in decisions
@@ -57,8 +59,8 @@ def by_schema(visitor_id: str, decisions: list[VariantDecision]) -> bytes:
 
 def a_project(store: WorkingStore) -> CachedProject:
     project = store.add_project()
-    store.add_experiment(project, variants=VARIANTS, goals=GOALS)
-    store.add_experiment(project, variants=VARIANTS, goals=GOALS[:1])
+    for goals in (GOALS, GOALS[:1]):
+        store.add_experiment(project, variants=VARIANTS, goals=goals, public_variants=True)
     return ProjectCache(store.catalog).with_id(project.id)
 
 

@@ -41,6 +41,27 @@ def test_decisions_are_those_of_the_service(client: Client, experiment: RunningE
     assert len(seen - {None}) == 2
 
 
+def test_a_value_is_the_payload_or_the_fallback_and_one_exposure(customer: Customer) -> None:
+    variants = [{"name": "Control"}, {"name": "Wide", "payload": {"columns": 3}}]
+    experiment = running_experiment(customer, public_variants=True, variants=variants)
+    with Client(experiment.url, **experiment.connection) as client:
+        assert client.value(experiment.test_key, "v1", "not known yet") in ({"columns": 3}, "not known yet")
+        assert client.wait_until_ready(60)
+        for number in range(20):
+            visitor_id = f"visitor-{number}"
+            value = client.value(experiment.test_key, visitor_id, None)
+            decision = client.decide(experiment.test_key, visitor_id)
+            assert value == decision.payload == (None if decision.is_control else {"columns": 3})
+            if value is not None:
+                # It is the caller's own.
+                value["columns"] = 9
+        elsewhere = client.value(experiment.test_key, "v2", "default", url="https://shop.example/other")
+        assert elsewhere == "default"
+        assert client.value("unknown", "v1", 5) == 5
+        assert client.flush(60)
+        assert sum(experiment.counted().values()) in {20, 21}
+
+
 @pytest.mark.parametrize("unit", ["user", {"attribute": "account"}])
 def test_visitors_of_a_unit_have_the_variant_that_the_service_gives_it(
     customer: Customer, unit: str | dict[str, str]

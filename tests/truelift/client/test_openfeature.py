@@ -1,6 +1,7 @@
 """The OpenFeature provider, through the official SDK."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from openfeature import api
@@ -50,6 +51,42 @@ def test_a_flag_is_the_variant_in_each_type(
         assert bool(shown["changes"]) is (name == "Treatment")
         names.add(name)
     assert names == {"Control", "Treatment"}
+
+
+@pytest.mark.parametrize(
+    ("payload", "kind", "default"),
+    [
+        (True, "boolean", False),
+        ("Buy", "string", "none"),
+        (3, "integer", 7),
+        (3, "float", 0.5),
+        (9.5, "float", 0.5),
+        ({"columns": 3}, "object", {}),
+        (["a"], "object", []),
+    ],
+)
+def test_a_payload_is_the_value_of_its_type_and_no_other(
+    client: Client, experiment: RunningExperiment, payload: object, kind: str, default: Any
+) -> None:
+    variants = [{"name": "Control"}, {"name": "Treatment", "payload": payload}]
+    served = running_experiment(experiment.customer, public_variants=True, variants=variants)
+    own = Client(served.url, **served.connection)
+    api.set_provider_and_wait(TrueliftProvider(own, start_seconds=60))
+    flags = api.get_client()
+    seen = {}
+    for number in range(12):
+        visitor = of(f"visitor-{number}")
+        details = getattr(flags, f"get_{kind}_details")(served.test_key, default, visitor)
+        assert (details.error_code, details.reason) == (None, Reason.SPLIT)
+        seen[details.variant] = details.value
+        other = flags.get_string_details(served.test_key, "none", visitor)
+        if kind != "string":
+            is_mismatch = details.variant == "Treatment"
+            assert (other.error_code == ErrorCode.TYPE_MISMATCH) is is_mismatch
+            assert other.value == "none"
+    assert seen == {"Control": default, "Treatment": payload}
+    # An exposure of each visitor, whatever was evaluated.
+    assert own.unsent == 12
 
 
 def test_an_evaluation_is_one_exposure_and_track_is_an_event(
