@@ -12,6 +12,8 @@
  * @property {string} id
  * @property {boolean} is_control
  * @property {Change[]} changes
+ * @property {string} [name] where the experiment's variants are public
+ * @property {any} [payload] the same; null for none
  */
 
 /** @typedef {{ match_type: string, value: string } | { match_type: "regex", automaton: number }} PageRule */

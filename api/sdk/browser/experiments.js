@@ -140,7 +140,7 @@ export const withdrawAll = () => {
  * Start an experiment for code of the page that shows its variants itself.
  *
  * @param {string} testKey
- * @returns {{ id: string, index: number, is_control: boolean } | null} null where the visitor takes no part here
+ * @returns {Omit<import("./config.js").Variant, "changes"> & { index: number } | null} null where the visitor takes no part here
  */
 export const variantOf = (testKey) => {
   const one = [...current.values()].find(({ experiment }) => experiment.test_key === testKey);
@@ -148,6 +148,6 @@ export const variantOf = (testKey) => {
   parts.disarm?.(one.experiment.id);
   if (one.experiment.type === "redirect") expose(one);
   else start(one);
-  const { variant, index } = one;
-  return { id: variant.id, index, is_control: variant.is_control };
+  const { changes, ...variant } = one.variant;
+  return { ...variant, index: one.index };
 };

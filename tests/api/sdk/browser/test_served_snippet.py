@@ -119,3 +119,39 @@ def test_after_a_pause_only_visitors_of_before_see_their_variant(
     known.close()
     new.close()
     wait_until(lambda: shop.counted("visitors") == {"Treatment": 1})
+
+
+def test_code_of_the_page_is_told_the_payload_as_it_is_now(
+    customer: Customer, site: Site, chromium: Browser
+) -> None:
+    first: dict[str, object] = {"text": "</script> é 🎉 \u2028", "sizes": [1, 2.5, None], "": {"deep": [[]]}}
+    variants = [{"name": "Control", "payload": {}, "weight": 0}, {"name": "Wide", "payload": first}]
+    shop = a_shop(customer, site, public_variants=True, variants=variants)
+    known = chromium.new_context(user_agent=USER_AGENT)
+    page = known.new_page()
+    page.goto(f"{site.base}/")
+    experiment = customer.data_of(shop.experiment)
+    ask = f"truelift.variant('{experiment['test_key']}')"
+    told = {"id": experiment["variants"][1]["id"], "index": 1, "is_control": False, "name": "Wide"}
+    assert page.evaluate(ask) == {**told, "payload": first}
+    wait_until(lambda: shop.counted("visitors") == {"Wide": 1})
+    customer.post(f"{shop.experiment}/pause")
+    control, wide = ({"id": one["id"]} for one in experiment["variants"])
+    # New visitors would get the control; one who is known has the payload of now.
+    changed = [{**control, "weight": 1}, {**wide, "weight": 0, "payload": {"text": "new"}}]
+    assert customer.patch(shop.experiment, {"variants": changed}).status_code == 200
+    later = chromium.new_context(user_agent=USER_AGENT, storage_state=known.storage_state())
+    page = later.new_page()
+    page.goto(f"{site.base}/")
+    assert page.evaluate(ask) == {**told, "payload": {"text": "new"}}
+    known.close()
+    later.close()
+
+
+def test_names_stay_within_the_service_unless_they_are_public(customer: Customer, site: Site) -> None:
+    shop = a_shop(customer, site, variants=[{"name": "Our control"}, {"name": "Our bet"}])
+    key = customer.data_of(f"{shop.project}/installation")["api_key"]
+    for path in (f"/sdk/v1/{key}.js", f"/api/v1/sdk/config?key={key}"):
+        told = customer.client.get(path).text
+        assert customer.data_of(shop.experiment)["test_key"] in told
+        assert "Our " not in told
