@@ -1,5 +1,6 @@
 """Numbers and times as people read them; an absent number is a dash."""
 
+import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final
@@ -99,6 +100,11 @@ def words(value: str) -> str:
     return value.replace("_", " ")
 
 
+def as_json(value: object) -> str:
+    """Write a value as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def check_label(check: str) -> str:
     """Name a health check; one of another version by its code."""
     return CHECK_WORDS[check].label if check in CHECK_WORDS else words(check)
@@ -123,4 +129,5 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | None]]] = {
     "check_label": check_label,
     "shown": shown,
     "levels": levels,
+    "as_json": as_json,
 }

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import msgspec
+
 from api.dashboard.drafts.field_paths import flattened, pattern_of, put
 from api.dashboard.drafts.form_fields import (
     BY_ATTRIBUTE,
@@ -17,6 +19,7 @@ from api.dashboard.drafts.form_fields import (
     UNIT_KEY,
 )
 from api.dashboard.drafts.form_rows import MOST_ROWS, row_counts
+from api.dashboard.drafts.payload_text import payload_text
 from api.dashboard.drafts.step_lines import lines_of_steps, steps_of_lines
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions
@@ -25,6 +28,8 @@ from engine.design.targeting.rules import VERSION
 from engine.design.units import VISITOR
 
 Form = dict[str, str]
+# Python has 1 and true as equal, which payloads tell apart.
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
 RULES: Final = "targeting_rules"
 # Lists with the mark of one of their items, which radio buttons of these names choose.
 MARKS: Final = {"variants": ("control", "is_control"), "goals": ("primary", "is_primary")}
@@ -58,6 +63,8 @@ def form_of(experiment: Mapping[str, Any]) -> Form:
         pattern = pattern_of(path)
         if pattern in FIELDS and pattern != RULES:
             form[path] = _utc(str(value)) if value and pattern.startswith("scheduled_") else _shown(value)
+    for index, variant in enumerate(experiment["variants"]):
+        form[f"variants[{index}].payload"] = payload_text(variant["payload"])
     if UNIT_KEY in form:
         form["unit"] = BY_ATTRIBUTE
     for index, goal in enumerate(experiment["goals"]):
@@ -119,7 +126,9 @@ def changes_of(form: Mapping[str, str], before: Mapping[str, Any]) -> dict[str, 
     """Return the fields of the body that differ from those of the experiment `before`."""
     unchanged = body_of(form_of(before), before=before)
     return {
-        name: value for name, value in body_of(form, before=before).items() if value != unchanged.get(name)
+        name: value
+        for name, value in body_of(form, before=before).items()
+        if _encode(value) != _encode(unchanged.get(name))
     }
 
 

@@ -22,6 +22,7 @@ from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
 from api.dashboard.drafts.form_fields import CHECKED, CHOICES, CONDITION, MEASURE_KEYS
 from api.dashboard.drafts.form_rows import RowsError, row_counts, without_row
 from api.dashboard.drafts.opened_revision import OpenedRevision, SavedField
+from api.dashboard.drafts.payload_text import payload_problems
 from api.dashboard.experiments import address_of
 from api.dashboard.form_permissions import WRITE_EXPERIMENTS, require
 from api.dashboard.forms import fields_of, read_form
@@ -76,6 +77,8 @@ async def send_new_draft(request: Request, session: SignedIn) -> Response:
     form, _ = await _read(request, fields)
     if (action := fields.get("action", "save")) != "save":
         return await _change_form(request, session, form, action)
+    if problems := await on_page_thread(request, payload_problems, form):
+        return await _answer(request, session, form, problems=problems, status=422)
     answer = await ask(
         request,
         session,
@@ -97,6 +100,9 @@ async def send_draft(request: Request, session: SignedIn) -> Response:
     experiment = (await read(request, session, address_of(request)))["data"]
     if (action := fields.get("action", "save")) != "save":
         return await _change_form(request, session, form, action, experiment=experiment, opened=opened)
+    shown: _Shown = {"experiment": experiment, "opened": opened}
+    if problems := await on_page_thread(request, payload_problems, form):
+        return await _answer(request, session, form, problems=problems, status=422, **shown)
     saved: list[SavedField] = []
     for _ in range(_SAVES):
         changes = await on_page_thread(request, changes_of, form, experiment)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from api.dashboard.drafts.payload_text import PAYLOAD, read_payload
 from engine import vocabulary
 from engine.design.goals import MARGIN_KEYS
 from engine.design.targeting.fields import GROUP_OPERATORS, VALUES_OF_OPERATOR
@@ -89,6 +90,7 @@ FIELDS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("name", "test_key", "hypothesis", "type", "url", "url_match_type"), _text),
     **dict.fromkeys(("url_rules[].type", "url_rules[].match_type", "url_rules[].value"), _text),
     **dict.fromkeys(("unit", UNIT_KEY), _text),
+    "public_variants": _flag,
     **dict.fromkeys(("traffic_strategy", "trigger", "trigger_selector", "analysis_method"), _text),
     **dict.fromkeys(("traffic_allocation", "confidence_level"), _number),
     **dict.fromkeys(("scheduled_start_at", "scheduled_end_at"), _time),
@@ -103,6 +105,7 @@ FIELDS: Final[Mapping[str, Reader]] = {
     "variants[].name": _text,
     "variants[].weight": _number,
     "variants[].is_control": _flag,
+    PAYLOAD: read_payload,
     **{f"variants[].changes[].{name}": _text for name in ("id", "selector", "action", "value")},
     **{f"goals[].{name}": _text for name in ("id", "name", "goal_type", "metric_id")},
     "goals[].is_primary": _flag,

@@ -6,8 +6,9 @@ What happens without a write has an entry with a field of that name, such as `ex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Connection, func, select
 
 from pipeline.clock import utc_now
@@ -15,6 +16,9 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import accounts, audit
+
+# Python has 1 and true as equal, which payloads tell apart.
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,5 +100,5 @@ def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict
     return {
         field: [before.get(field), after.get(field)]
         for field in {**before, **after}
-        if before.get(field) != after.get(field)
+        if _encode(before.get(field)) != _encode(after.get(field))
     }
