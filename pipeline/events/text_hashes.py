@@ -6,10 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+_Bytes = npt.NDArray[np.uint8]
 _Words = npt.NDArray[np.uint64]
 
 _BLOCK_BYTES: Final = 16
 _WORD_BYTES: Final = 8
+_NOTHING: Final = np.zeros(0, np.uint8)
+_PADDING: Final = np.zeros(_BLOCK_BYTES, np.uint8)
 # Constants of the algorithm.
 _FIRST: Final = np.uint64(0x87C37B91114253D5)
 _SECOND: Final = np.uint64(0x4CF5AD432745937F)
@@ -29,16 +32,21 @@ def hash_texts(texts: pl.Series) -> pl.Series:
     """
     if texts.null_count() == len(texts):
         return pl.Series(texts.name, [None], pl.UInt64).new_from_index(0, len(texts))
-    given = texts.fill_null("")
-    parts = [_hashes(given[first : first + _AT_ONCE]) for first in range(0, len(given), _AT_ONCE)]
+    # As offsets into one run of bytes.
+    arrow = texts.fill_null("").to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, content = arrow.buffers()
+    ends = np.frombuffer(offsets, np.int64)[arrow.offset : arrow.offset + len(arrow) + 1]
+    given = np.frombuffer(content, np.uint8) if content else _NOTHING
+    parts = [_hashes(given, ends[first : first + _AT_ONCE + 1]) for first in range(0, len(arrow), _AT_ONCE)]
     hashes = pl.Series(texts.name, np.concatenate(parts))
     return hashes.set(texts.is_null(), None) if texts.null_count() else hashes
 
 
-def _hashes(texts: pl.Series) -> _Words:
-    lengths = texts.str.len_bytes().to_numpy().astype(np.int64)
-    words = _words_at_each_byte(texts)
-    starts = np.cumsum(lengths) - lengths
+def _hashes(content: _Bytes, ends: npt.NDArray[np.int64]) -> _Words:
+    """Hash the texts that end at `ends`, but the first, and begin where the one before does."""
+    lengths = np.diff(ends)
+    words = _words_at_each_byte(content[ends[0] : ends[-1]])
+    starts = ends[:-1] - ends[0]
     blocks = lengths // _BLOCK_BYTES
     h1, h2 = _hash_blocks(words, starts, blocks)
     tails, rest = starts + _BLOCK_BYTES * blocks, lengths % _BLOCK_BYTES
@@ -48,11 +56,11 @@ def _hashes(texts: pl.Series) -> _Words:
     return _finalize(h1, h2, lengths.astype(np.uint64))
 
 
-def _words_at_each_byte(texts: pl.Series) -> _Words:
-    """Lay the texts out one after the other; element i is the word of the 8 bytes from byte i on."""
+def _words_at_each_byte(content: _Bytes) -> _Words:
+    """Return the word of the 8 bytes from each byte on."""
     # The last text is read as if a block followed it.
-    joined = (texts.str.join("").item() + "\0" * _BLOCK_BYTES).encode()
-    return np.ndarray((len(joined) - _WORD_BYTES + 1,), "<u8", joined, strides=(1,))
+    padded = np.concatenate([content, _PADDING])
+    return np.ndarray((len(padded) - _WORD_BYTES + 1,), "<u8", padded, strides=(1,))
 
 
 def _hash_blocks(
