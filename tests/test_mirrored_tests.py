@@ -90,6 +90,8 @@ TESTED_BY = {
     "pipeline/events/request_headers/quality_weights.py": (
         "tests/pipeline/events/request_headers/test_language.py"
     ),
+    "pipeline/assignment/frame_eligibility.py": "tests/pipeline/assignment/test_frame_assignment.py",
+    "pipeline/store/unit_hash_sql.py": "tests/pipeline/assignment/test_frame_assignment.py",
     "truelift/client/decisions.py": "tests/truelift/client/test_client.py",
     "truelift/client/service_connection.py": "tests/truelift/client/test_client.py",
     "truelift/client/visitor_calls.py": "tests/truelift/client/test_client.py",

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from engine.frames.switchbacks import Switchback, switchback_schedule
     from engine.simulation.bandits import simulate_bandits
     from engine.stats.bayesian.sampling import Sampling
+    from pipeline.assignment.frame_assignment import assign_frame as assign
     from pipeline.events.attributes import InvalidAttributesError
     from pipeline.snapshots.manifest import UnreadableSnapshotError
     from pipeline.snapshots.reader import Snapshot, open_snapshot
@@ -110,6 +111,7 @@ __all__ = [
     "analyze",
     "analyze_quantiles",
     "analyze_segments",
+    "assign",
     "calibrate",
     "chart_improvements",
     "chart_lift",
@@ -177,6 +179,7 @@ _SOURCES = {
     "analyze": ("engine.frames.analyze", "analyze_frame"),
     "analyze_quantiles": ("engine.frames.quantiles", "analyze_frame_quantiles"),
     "analyze_segments": ("engine.frames.segments", "analyze_frame_segments"),
+    "assign": ("pipeline.assignment.frame_assignment", "assign_frame"),
     "calibrate": ("engine.calibration.error_rates", "calibrate"),
     "chart_improvements": ("engine.charts.forest", "chart_improvements"),
     "chart_lift": ("engine.charts.lift_over_time", "chart_lift"),

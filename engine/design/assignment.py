@@ -5,6 +5,7 @@ change of the traffic allocation moves no unit from one variant to another.
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -103,13 +104,25 @@ def bucket_variant(experiment: Experiment, unit_id: str) -> int | None:
 
 def unit_hash(experiment: Experiment, role: Role, unit_id: str) -> int:
     """Hash `role:salt:bucketing_version:unit_id` in UTF-8: MurmurHash3 x86 32, seed 0, all 32 bits."""
-    prefix = _prefix(role, experiment.salt, experiment.bucketing_version)
+    prefix = _encoded_prefix(role, experiment.salt, experiment.bucketing_version)
     return mmh3.hash(prefix + _utf8(unit_id), 0, signed=False)
 
 
+def unit_hashes(experiment: Experiment, role: Role, unit_ids: Iterable[str | None]) -> Iterator[int | None]:
+    """Hash many ids as `unit_hash` does; None for None."""
+    prefix = _encoded_prefix(role, experiment.salt, experiment.bucketing_version)
+    for one in unit_ids:
+        yield None if one is None else mmh3.hash(prefix + _utf8(one), 0, signed=False)
+
+
+def hash_prefix(role: Role, salt: str, bucketing_version: int) -> str:
+    """Return what is hashed before the id of a unit."""
+    return f"{role}:{salt}:{bucketing_version}:"
+
+
 @lru_cache(maxsize=4096)
-def _prefix(role: Role, salt: str, bucketing_version: int) -> bytes:
-    return f"{role}:{salt}:{bucketing_version}:".encode()
+def _encoded_prefix(role: Role, salt: str, bucketing_version: int) -> bytes:
+    return hash_prefix(role, salt, bucketing_version).encode()
 
 
 def _utf8(unit_id: str) -> bytes:

@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Ratio
+from pipeline.assignment.frame_assignment import assign_frame
 from tests.engine.frames.lazy.shop import shop_rows
 from tests.engine.frames.same_reports import differences
+from tests.pipeline.assignment.vector_frames import vector_frames
 from tests.pipeline.measured_visitors import MADE, assert_same, drawn_visitors, treatment
 
 # PySpark looks for pandas when it fetches Arrow tables, and warns of version 3.
@@ -58,6 +60,20 @@ def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_
     report = analyze_frame(spark.read.parquet(str(tmp_path / "shop.parquet")), **asked)
     assert report.goals[0].variants[0].visitors > 100
     assert differences(report, analyze_frame(rows, **asked)) == []
+
+
+@pytest.mark.long(seconds=30)
+def test_a_table_of_spark_has_the_variants_of_published_vectors(spark: SparkSession, tmp_path: Path) -> None:
+    limited = [one for one in vector_frames() if one.experiment["traffic"] < 2**32]
+    kinds = (("letters", vector_frames()), ("groups", vector_frames()), ("epochs", limited))
+    frames = [next(one for one in found if one.group == group) for group, found in kinds]
+    assert len(frames) == 3
+    for place, frame in enumerate(frames):
+        path = tmp_path / f"{place}.parquet"
+        frame.rows.with_row_index("row").write_parquet(path)
+        table = assign_frame(spark.read.parquet(str(path)), frame.experiment, **frame.arguments)
+        found = {row["row"]: row["assigned_variant"] for row in table.collect()}
+        assert [found[row] for row in range(len(frame.rows))] == frame.expected, frame.group
 
 
 @pytest.mark.long(seconds=25)
