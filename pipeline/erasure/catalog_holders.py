@@ -86,7 +86,7 @@ CATALOG: Final = (
                 "experiments",
                 columns(
                     team="document test_key",
-                    nothing="id project_id status created_at updated_at payload_bytes",
+                    nothing="id project_id status created_at updated_at version payload_bytes",
                 ),
             ),
             (
@@ -97,7 +97,10 @@ CATALOG: Final = (
             (
                 "projects",
                 "projects",
-                columns(team="document", nothing="id account_id sdk_key created_at updated_at warehouse_id"),
+                columns(
+                    team="document",
+                    nothing="id account_id sdk_key created_at updated_at warehouse_id experiments_version",
+                ),
             ),
             ("replaced public keys", "previous_sdk_keys", columns(nothing="sdk_key project_id")),
             (
