@@ -1,7 +1,17 @@
 // Assignment of a visitor to a variant of an experiment.
 
-import { unitHash } from "./hash.js";
+import { murmur3, unitHash } from "./hash.js";
+import { short } from "./ids.js";
 import { coversPage } from "./pages.js";
+
+/**
+ * Where the variant of an experiment is kept: each unit other than the visitor has a place of its own.
+ *
+ * @param {import("./config.js").Experiment} experiment
+ * @param {string | null | undefined} unit id
+ */
+export const placeOfUnit = ({ id, unit: kind }, unit) =>
+  short(id) + (kind ? murmur3(`${unit}`) : "");
 
 /**
  * The variant of a visitor, or of its unit: the first one given, else by hash.

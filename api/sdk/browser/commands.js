@@ -3,8 +3,8 @@
 import { record } from "./events.js";
 import { reconsider, variantOf } from "./experiments.js";
 import { call, on, tell } from "./notices.js";
+import { setUser } from "./page_visitor.js";
 import { parts } from "./parts.js";
-import { setUser } from "./visitor.js";
 
 /** @typedef {import("./consent.js").Consent} Consent */
 /** @typedef {{ setConsent(consent: Consent): void }} Commands */

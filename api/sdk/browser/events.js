@@ -1,10 +1,11 @@
 // Events: what is recorded of a visit, each with an id of its own.
 
 import { now, timestamp } from "./clock.js";
+import { newId } from "./ids.js";
 import { whenActive } from "./lifetime.js";
 import { tell } from "./notices.js";
-import { keep } from "./outbox.js";
-import { newId, userId, visitorId } from "./visitor.js";
+import { keep } from "./page_outbox.js";
+import { userId, visitorId } from "./page_visitor.js";
 
 const LONGEST_URL = 2_048;
 

@@ -5,10 +5,10 @@ import { record } from "./events.js";
 import { whenActive } from "./lifetime.js";
 import { tell } from "./notices.js";
 import { decidedByServer, decideHere, knownAttributes, placeOf } from "./page_decisions.js";
+import { keepVariant, visitorId } from "./page_visitor.js";
 import { parts } from "./parts.js";
 import { base, nonce } from "./script.js";
 import { loadScript } from "./trusted.js";
-import { keepVariant, visitorId } from "./visitor.js";
 
 /** @typedef {import("./page_decisions.js").Current} Current */
 

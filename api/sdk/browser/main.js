@@ -8,9 +8,7 @@ import { evaluate, withdrawAll } from "./experiments.js";
 import { onHidden, onRestored, whenActive } from "./lifetime.js";
 import { onNavigation } from "./navigation.js";
 import { tell } from "./notices.js";
-import { discard, open, sendByBeacon } from "./outbox.js";
-import { parts } from "./parts.js";
-import { isPreview, loadPreview } from "./preview_mode.js";
+import { discard, open, sendByBeacon } from "./page_outbox.js";
 import {
   forgetVisitor,
   handOver,
@@ -18,7 +16,9 @@ import {
   recallVisitor,
   setUser,
   tidyAddress,
-} from "./visitor.js";
+} from "./page_visitor.js";
+import { parts } from "./parts.js";
+import { isPreview, loadPreview } from "./preview_mode.js";
 
 /** @typedef {{ (...command: any[]): void, q?: ArrayLike<any>[], late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
 
@@ -90,7 +90,7 @@ const begin = () => {
 
   const settleConsent = () => {
     const before = consent;
-    consent = readConsent(said);
+    consent = readConsent(CONFIG, isPreview(), said);
     if (consent === "granted" && (before !== "granted" || !isBegun)) proceed();
     if (consent === "denied" && before === "granted") {
       withdrawAll();
@@ -106,7 +106,7 @@ const begin = () => {
   };
 
   const commands = installCommands(page, (isGranted) => {
-    keepConsent(isGranted);
+    keepConsent(isGranted, CONFIG.settings);
     settleConsent();
     if (!isGranted) erase();
   });

@@ -1,18 +1,10 @@
 // Decisions for a page: the variants of the visitor in the experiments that cover it.
 
-import { variantOnPage } from "./assignment.js";
+import { placeOfUnit, variantOnPage } from "./assignment.js";
 import { pageUrl } from "./events.js";
-import { murmur3 } from "./hash.js";
+import { customDimensions, storedVariant, userId, visitorId, visitorType } from "./page_visitor.js";
 import { parts } from "./parts.js";
 import { referrer } from "./referrer.js";
-import {
-  customDimensions,
-  short,
-  storedVariant,
-  userId,
-  visitorId,
-  visitorType,
-} from "./visitor.js";
 
 /** @typedef {import("./config.js").Experiment} Experiment */
 /** @typedef {import("./config.js").Variant} Variant */
@@ -48,10 +40,9 @@ const visit = () => ({
 /** @type {(experiment: Experiment) => string | null | undefined} */
 const unitOf = ({ unit }) => (unit ? parts.unitId?.(unit, visit()) : visitorId());
 
-/** Where the variant of an experiment is kept: each unit other than the visitor has a place of its own. */
+/** Where the variant of an experiment is kept. */
 /** @type {(experiment: Experiment) => string} */
-export const placeOf = (experiment) =>
-  short(experiment.id) + (experiment.unit ? murmur3(`${unitOf(experiment)}`) : "");
+export const placeOf = (experiment) => placeOfUnit(experiment, unitOf(experiment));
 
 /** Whether an experiment can be shown and counted here: where no redirect can be kept, none is in any arm. */
 /** @type {(experiment: Experiment) => boolean | undefined} */

@@ -3,12 +3,12 @@
 import { isWithin, onClick } from "./click_listeners.js";
 import { whenActive } from "./lifetime.js";
 import { call } from "./notices.js";
-import { sendByBeacon } from "./outbox.js";
+import { sendByBeacon } from "./page_outbox.js";
+import { handOver } from "./page_visitor.js";
 import { referrer } from "./referrer.js";
 import { session } from "./storage.js";
 import { addStyles } from "./stylesheet.js";
 import { loadScript, nodesOf } from "./trusted.js";
-import { handOver } from "./visitor.js";
 
 /**
  * What parts offer.

@@ -2,6 +2,7 @@
 
 import { makeChanges } from "./changes.js";
 import { changeElements } from "./element_changes.js";
+import { newId } from "./ids.js";
 import { coversPage } from "./pages.js";
 import { showBanner } from "./preview_banner.js";
 import { leave, mayRedirect } from "./redirect_guard.js";
@@ -9,7 +10,6 @@ import { redirectUrl } from "./redirects.js";
 import { base, nonce } from "./script.js";
 import { askServer } from "./server_decisions.js";
 import { readObject, session } from "./storage.js";
-import { newId } from "./visitor.js";
 
 /** @typedef {{ id: string, name: string, css: string, script: string | null, changes: import("./config.js").Change[], target: string | null }} Shown */
 

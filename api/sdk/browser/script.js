@@ -16,5 +16,23 @@ export const nonce = element?.nonce ?? "";
  *
  * @param {string} name
  */
-export const endpoint = (name) =>
+const endpoint = (name) =>
   `${base}/api/v1/sdk/${name}?key=${CONFIG.sdk_key}${CONFIG.settings.require_consent ? "&consent=granted" : ""}`;
+
+export const trackAddress = endpoint("track");
+
+/**
+ * Send text to an endpoint; without a preflight, and without cookies.
+ *
+ * @param {string} name
+ * @param {string} body
+ * @param {RequestInit} [more]
+ */
+export const post = (name, body, more) =>
+  fetch(endpoint(name), {
+    method: "POST",
+    body,
+    headers: { "Content-Type": "text/plain" },
+    credentials: "omit",
+    ...more,
+  });

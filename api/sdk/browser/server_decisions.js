@@ -1,6 +1,6 @@
 // Decisions of the server: patterns that are too large for a browser, and drafts in a preview.
 
-import { endpoint } from "./script.js";
+import { post } from "./script.js";
 
 /**
  * Ask the server for a visitor's variants; none where it does not answer.
@@ -10,12 +10,7 @@ import { endpoint } from "./script.js";
  */
 export const askServer = async (visit) => {
   try {
-    const answer = await fetch(endpoint("init"), {
-      method: "POST",
-      body: JSON.stringify(visit),
-      headers: { "Content-Type": "text/plain" },
-      credentials: "omit",
-    });
+    const answer = await post("init", JSON.stringify(visit));
     return answer.ok ? (await answer.json()).assignments : [];
   } catch {
     return [];

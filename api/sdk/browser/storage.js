@@ -8,7 +8,7 @@ const PREFIX = "truelift_";
 const COOKIE_SECONDS = 34_560_000;
 
 /** @type {(open: () => Storage) => Store} */
-const guarded = (open) => {
+export const createStore = (open) => {
   /** @type {Map<string, string>} */
   const memory = new Map();
   /** @type {<T>(use: (storage: Storage) => T, otherwise: T) => T} */
@@ -42,8 +42,8 @@ const guarded = (open) => {
   };
 };
 
-export const local = guarded(() => localStorage);
-export const session = guarded(() => sessionStorage);
+export const local = createStore(() => localStorage);
+export const session = createStore(() => sessionStorage);
 
 /**
  * Read an object from JSON; an empty one where there is none, or something else.
@@ -75,28 +75,30 @@ const setCookie = (name, value, domain, seconds) => {
   }
 };
 
-/** @type {string | undefined} */
-let found;
+/** @type {Map<string | null, string>} */
+const found = new Map();
 
 /**
  * The widest domain on which a cookie stays: the project's setting, else found by trying; "" for the host only.
  *
+ * @param {string | null} setting
  * @returns {string}
  */
-export const cookieDomain = () => {
-  if (found !== undefined) return found;
+export const cookieDomain = (setting) => {
+  const known = found.get(setting);
+  if (known !== undefined) return known;
   const labels = location.hostname.split(".");
   const candidates = labels.map((_, index) => labels.slice(-index - 1).join("."));
-  const setting = CONFIG.settings.cookie_domain;
   if (setting) candidates.unshift(setting.replace(/^\*?\./, ""));
-  found =
+  const domain =
     candidates.find((domain) => {
       setCookie("probe", "1", domain, 9);
       const stays = readCookie("probe");
       setCookie("probe", "", domain, 0);
       return stays;
     }) ?? "";
-  return found;
+  found.set(setting, domain);
+  return domain;
 };
 
 /**
@@ -111,9 +113,10 @@ export const readBoth = (name) => readCookie(name) || local.get(name);
  *
  * @param {string} name
  * @param {string} value an empty one erases both
+ * @param {string | null} setting the project's `cookie_domain`
  */
-export const writeBoth = (name, value) => {
-  const domain = cookieDomain();
+export const writeBoth = (name, value, setting) => {
+  const domain = cookieDomain(setting);
   if (domain || !value) setCookie(name, "", "", 0);
   setCookie(name, value, domain, value ? COOKIE_SECONDS : 0);
   if (value) local.set(name, value);

@@ -1,0 +1,16 @@
+// Outbox of the page that the script is on.
+
+import { createOutbox } from "./outbox.js";
+import { post, trackAddress } from "./script.js";
+import { local, session } from "./storage.js";
+
+export const { open, discard, keep, sendByBeacon } = createOutbox({
+  config: CONFIG,
+  local,
+  session,
+  post: (body, more) => post("track", body, more),
+  beacon: (body) => navigator.sendBeacon?.(trackAddress, body),
+  gather: queueMicrotask,
+  // Another key is that of another page.
+  refusedMs: Number.POSITIVE_INFINITY,
+});
