@@ -5,20 +5,23 @@ transaction: all of their results are replaced, or none.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import polars as pl
 
+from engine.design.experiment import Experiment
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.counting_rules import CountingRules, fingerprint, period_of
 from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.partitions import partition_files
 from pipeline.rollup.read_events import ProjectRead
 from pipeline.rollup.result_tables import ResultTables
-from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse import published as published_rollups
+from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.published import Published
@@ -61,7 +64,9 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
             skip_bots=rules.bot_filtering,
         ) as reader:
             touched = _touched_since(reader, covered_seq)
-            count_group(warehouse, reader, group, touched, scope)
+            # Of the others no row changes: without an exposure a visitor has none.
+            exposed = None if touched is None else reader.exposed_experiments()
+            count_group(warehouse, reader, group, touched, scope, only=exposed)
 
 
 def _touched_since(reader: EventReader, covered_seq: int) -> pl.Series | None:
@@ -71,24 +76,44 @@ def _touched_since(reader: EventReader, covered_seq: int) -> pl.Series | None:
     return reader.keep_to_visitors_since(covered_seq, most_share=MAX_TOUCHED_SHARE)
 
 
-def count_group(
+def count_group(  # noqa: PLR0913 # what is counted, of whom, and how far
     warehouse: Warehouse,
     reader: EventReader,
     group: Sequence[Due],
     touched: pl.Series | None,
     scope: RollupScope,
+    *,
+    only: Container[str] | None = None,
 ) -> None:
-    """Count the `touched` visitors of experiments that share rules and an end, or all, and publish them."""
-    experiments = [due.experiment for due in group]
+    """Count the `touched` visitors of experiments that share rules and an end, or all, and publish them.
+
+    With `only`, the rows of those experiments alone may change; the others are covered by what is published.
+    """
+    counted = [due for due in group if only is None or due.experiment.id in only]
     with partition_files(warehouse.path.parent) as folder:
-        project_read = ProjectRead(reader, experiments, group[0].rules, at_once=scope.at_once, folder=folder)
+        experiments = [due.experiment for due in counted]
+        read = partial(ProjectRead, reader, experiments, group[0].rules, at_once=scope.at_once, folder=folder)
         with warehouse.transaction() as cursor:
-            tables = ResultTables(cursor, group, is_recount=touched is None)
-            if touched is None:
-                tables.recount(project_read)
-            else:
-                tables.update(touched, project_read)
-            tables.publish([_record(due, scope) for due in group])
+            if counted:
+                tables = ResultTables(cursor, counted, is_recount=touched is None)
+                if touched is None:
+                    tables.recount(read())
+                else:
+                    tables.update(touched, read())
+                tables.publish([_record(due, scope) for due in counted])
+            if len(counted) < len(group):
+                _cover([due.experiment for due in group], scope, cursor)
+
+
+def _cover(experiments: Sequence[Experiment], scope: RollupScope, cursor: Cursor) -> None:
+    """Note that published results count the events of `scope`, too."""
+    published_rollups.cover(
+        cursor,
+        [one.id for one in experiments],
+        covered_seq=scope.newest_seq,
+        as_of=epoch_microseconds(scope.now),
+        final_ids=[one.id for one in experiments if is_over(one, scope.now)],
+    )
 
 
 def _record(due: Due, scope: RollupScope) -> Published:

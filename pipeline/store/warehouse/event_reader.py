@@ -105,6 +105,11 @@ class EventReader:
             return None
         return fetch_frame(self.cursor, "FROM touched_visitors")["visitor_key"]
 
+    def exposed_experiments(self) -> frozenset[str]:
+        """List the experiments that the visitors to read were exposed to, and perhaps more."""
+        query = f"SELECT DISTINCT experiment_id FROM {self._table} WHERE type = 'exposure'"
+        return frozenset(fetch_frame(self.cursor, query)["experiment_id"].drop_nulls())
+
     def linked_keys(self, keys: pl.Series) -> pl.Series:
         """Return keys of visitors and users (UInt64) with those of all that they are linked with."""
         with registered(self.cursor, "asked", keys.alias("key").to_frame()):

@@ -100,6 +100,23 @@ def publish(cursor: Cursor, published: Sequence[Published]) -> None:
     cursor.execute(f"INSERT INTO {_ROLLUPS} BY NAME SELECT * FROM records")
 
 
+def cover(
+    cursor: Cursor,
+    experiment_ids: Collection[str],
+    *,
+    covered_seq: int,
+    as_of: int,
+    final_ids: Collection[str],
+) -> None:
+    """Note that the results of experiments, whose tables stay, count the events up to a number."""
+    cursor.execute(
+        f"UPDATE {_ROLLUPS} SET covered_seq = $seq, as_of = $as_of, "
+        "is_final = experiment_id IN (SELECT unnest($final_ids)) "
+        "WHERE experiment_id IN (SELECT unnest($ids))",
+        {"seq": covered_seq, "as_of": as_of, "final_ids": list(final_ids), "ids": list(experiment_ids)},
+    )
+
+
 def add_dimensions(cursor: Cursor, experiment_id: str, names: Collection[str]) -> None:
     """Note that the sums of an experiment have these dimensions, too."""
     cursor.execute(
