@@ -23,7 +23,7 @@ _BLOCKING: Final = Template(
     '<script id="truelift" async blocking="render" fetchpriority="high" data-timeout="$timeout" '
     'src="$source"></script>\n<script>$stub</script>'
 )
-_ASYNC: Final = Template('<script id="truelift" async src="$source"></script>')
+_ASYNC: Final = Template('<script id="truelift" async data-timeout="0" src="$source"></script>')
 _EXAMPLE_CENTS: Final = 4999
 # Commands before the snippet has loaded are queued in `q`.
 _TRACKING: Final = Template("""\

@@ -25,6 +25,7 @@ SHARED_NAMES = {
     "exports": "counted visitors as a file",
     "funnels": "ordered steps of visitors",
     "largest_visitors": "visitors who may decide a mean or a ratio alone",
+    "late_visits": "visits that were not exposed since the script came late",
     "lifecycle": "start, pause, completion",
     "metrics": "metrics of goals, and of a project",
     "other_currencies": "orders in currencies that a goal does not count",

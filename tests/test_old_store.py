@@ -47,6 +47,7 @@ SENDER_CHECKS = {
     "refunds_above_orders",
     "revenue_concentration",
     "custom_dimension_keys",
+    "late_visits",
 }
 
 

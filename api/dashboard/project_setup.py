@@ -26,9 +26,17 @@ BLOCKS: Final = (
     (
         "snippet_html",
         "Snippet",
-        "At the start of the head of every page, before what it may change.",
+        (
+            "At the start of the head of every page, before what it may change. In the body or in a tag "
+            "manager it comes after the page was seen: new visitors then see the original and are not "
+            "counted. The health check late_visits of an experiment has their share."
+        ),
     ),
-    ("async_snippet_html", "Without an inline script", "Instead, where a page allows none."),
+    (
+        "async_snippet_html",
+        "Without an inline script",
+        "Instead, where a page allows none. The original may be seen first.",
+    ),
     ("content_security_policy", "Content-Security-Policy", "What a page with such a header has to allow."),
     ("tracking_snippet", "Report an order", "On the page that thanks for an order."),
     ("storefront_pixel_code", "Customer events of the store", "In the store's settings of customer events."),

@@ -219,6 +219,7 @@ WAREHOUSE: Final = (
     *(
         Holder(name=name, medium="warehouse", where=table, texts=columns(nothing=names))
         for name, table, names in (
+            ("numbers of late visits", "late_visits", "project_id experiment_id day visits"),
             ("numbers of counted links", "covered_links", "project_id covered_seq"),
             ("projects with older links", "links_without_events", "project_id"),
             ("numbers of removed events", "retired_event_seqs", "seq"),

@@ -20,7 +20,14 @@ from pipeline.events.field_checks import (
 )
 from pipeline.events.hashing import hash64
 from pipeline.events.project_ids import ProjectIds
-from pipeline.events.rejections import OTHER_CURRENCY, EventResult, RejectedError, rejection
+from pipeline.events.rejections import (
+    LATE_REASON,
+    NOT_COUNTED,
+    OTHER_CURRENCY,
+    EventResult,
+    RejectedError,
+    rejection,
+)
 from pipeline.events.schema import (
     CONVERSION,
     CONVERSION_KINDS,
@@ -36,6 +43,7 @@ from pipeline.events.schema import (
 from pipeline.events.timestamps import MAX_AGE_US, occurred_at
 from pipeline.events.unique_members import repeat_no_member, require_unique_in_event
 from pipeline.store.event_columns import EventRow, Sender
+from pipeline.store.warehouse.late_visits import LATE
 
 
 class RequestContext(msgspec.Struct, frozen=True):
@@ -121,7 +129,9 @@ def _decode_each(
 
 
 def _result_of(row: EventRow, ids: ProjectIds) -> EventResult:
-    """Build the result of an event that is stored: of an order, whether revenue goals count its currency."""
+    """Build the result of an event that is stored: whether an exposure or the currency of an order counts."""
+    if row.not_counted is not None:
+        return EventResult(row.event_id, "ok", NOT_COUNTED, LATE_REASON)
     counted = ids.currencies.get(row.goal_id or row.event_name or "") if row.currency else None
     if counted is None or row.currency in counted:
         return EventResult(row.event_id, "ok")
@@ -215,7 +225,7 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
             segments.custom,
             context.sender,
             context.address_key,
-            None,  # not_counted
+            LATE if event.late and event_type == "exposure" else None,  # not_counted
             segments.header_fields,
         )
     )

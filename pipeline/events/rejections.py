@@ -51,6 +51,7 @@ _decode_id: Final = msgspec.json.Decoder(_Id).decode
 
 # Code of an exposure that is stored, but does not count, and of an event without the visitor's consent.
 NOT_COUNTED: Final = "not_counted"
+LATE_REASON: Final = "the page was seen before the script came, and its visitor counts in no variant"
 # Code of an order that is stored, in a currency that no revenue goal of its event counts.
 OTHER_CURRENCY: Final = "other_currency"
 

@@ -103,6 +103,7 @@ class TrackEvent(msgspec.Struct, omit_defaults=True):
         str | None, EventField(description="Required for exposure, as is variant_id.")
     ] = None
     variant_id: Annotated[str | None, EventField()] = None
+    late: Annotated[bool | None, EventField()] = None
     url: Annotated[str | None, EventField(description="Required for pageview.")] = None
     selector: Annotated[str | None, EventField(description="Required for click.")] = None
     event_name: Annotated[str | None, EventField(description="Required for custom_event and ga4_event.")] = (

@@ -26,7 +26,8 @@ from pipeline.sources.times import is_in_calendar, read_times
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.events import EVENT_SCHEMA, to_batch
 
-_TRACK_FIELDS: Final = frozenset(TrackEvent.__struct_fields__)
+# A file has no pages that were late: a column of that name is an attribute.
+_TRACK_FIELDS: Final = frozenset(TrackEvent.__struct_fields__) - {"late"}
 _CONVERT_FIELDS: Final = frozenset(ConvertEvent.__struct_fields__)
 # A text file has no numbers; these fields take one (a timestamp may also stay text).
 _NUMBER_OF: Final[dict[str, type[int] | type[float]]] = {

@@ -12,6 +12,7 @@ from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import is_of_values
 from pipeline.store.warehouse.incremental import identity_links
+from pipeline.store.warehouse.late_visits import add_late_visits, forget_late_visits
 from pipeline.store.warehouse.segment_dimensions import forget_custom_keys
 
 logger = logging.getLogger(__name__)
@@ -85,6 +86,7 @@ class EventCommits:
         with self._warehouse.transaction() as cursor:
             events.drop(cursor, project_id)
             forget_custom_keys(cursor, project_id)
+            forget_late_visits(cursor, project_id)
             identity_links.forget(cursor, project_id)
         self.custom_keys.forget(project_id)
         self._has_table.discard(project_id)
@@ -98,6 +100,7 @@ class EventCommits:
                 if project_id not in self._has_table:
                     events.create_table(cursor, project_id)
                 events.append(cursor, project_id, self.custom_keys.limit(cursor, project_id, table))
+                add_late_visits(cursor, project_id, table)
 
 
 class _RolledBackError(Exception):

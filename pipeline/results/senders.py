@@ -4,6 +4,7 @@ from engine.analysis.evidence.senders import AddressCount, Overdrawn, PeakMinute
 from engine.design.experiment import Experiment
 from pipeline.results.evidence import positions
 from pipeline.store.warehouse.events import SENDER_BITS
+from pipeline.store.warehouse.late_visits import read_late_visits
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import read_dropped
 from pipeline.store.warehouse.selected_visitors import SelectedVisitors
@@ -33,6 +34,7 @@ def read_senders(
     places = _Places(experiment, published)
     overdrawn = read_overdrawn(cursor, experiment.id, goals, variants=variants)
     largest = read_largest(cursor, experiment.id, goals, variants=variants)
+    late = read_late_visits(cursor, experiment.id)
     dropped, key = read_dropped(cursor, experiment.project_id) or (0, None)
     return SenderEvidence(
         visitors={sender_names(bits): round(number) for bits, number in counts.visitors.items()},
@@ -53,6 +55,8 @@ def read_senders(
         largest={
             place: sender_names(one.senders) for one in largest if one.cents > 0 and (place := places.of(one))
         },
+        late_visits=late.number,
+        last_late_day=late.last_day,
         dropped_attributes=dropped,
         dropped_key=key,
     )

@@ -4,10 +4,17 @@ import { makeChanges } from "./changes.js";
 import { record } from "./events.js";
 import { whenActive } from "./lifetime.js";
 import { tell } from "./notices.js";
-import { decidedByServer, decideHere, knownAttributes, placeOf } from "./page_decisions.js";
+import {
+  decidedByServer,
+  decideHere,
+  hasVariant,
+  knownAttributes,
+  placeOf,
+} from "./page_decisions.js";
 import { keepVariant, visitorId } from "./page_visitor.js";
 import { parts } from "./parts.js";
 import { base, nonce } from "./script.js";
+import { readObject, session } from "./storage.js";
 import { loadScript } from "./trusted.js";
 
 /** @typedef {import("./page_decisions.js").Current} Current */
@@ -15,8 +22,10 @@ import { loadScript } from "./trusted.js";
 /** By experiment id. */
 /** @type {Map<string, Current>} */
 let current = new Map();
-/** Counts decisions; 0 where the page stays as it was before the script came. */
+/** Counts decisions. */
 let generation = 0;
+/** Whether the page was seen before the script came. */
+let isLate = false;
 const exposed = new Set();
 const loaded = new Set();
 
@@ -33,6 +42,30 @@ const expose = ({ experiment, variant, index }) => {
     parts.reportExperience?.(id, variant.id);
   });
   tell("exposure", { experiment_id: id, test_key, variant_id: variant.id, index });
+};
+
+/** Report, once a tab, that a visitor would have been exposed by a page that was in time. */
+/** @type {(one: Current) => void} */
+const reportLate = ({ experiment, variant }) => {
+  const place = placeOf(experiment);
+  const told = readObject(session, "late");
+  if (told[place]) return;
+  session.set("late", JSON.stringify({ ...told, [place]: 1 }));
+  record("exposure", { experiment_id: experiment.id, variant_id: variant.id, late: true });
+};
+
+/**
+ * Whether an experiment may begin. On a page that was seen before, it does for those who have a variant: they
+ * were exposed by an earlier page, in every arm alike, so that this one decides about nobody's counting. A page
+ * that may be in use is not left.
+ *
+ * @param {Current} one
+ */
+const mayBegin = (one) => {
+  if (!isLate) return true;
+  if (hasVariant(one.experiment)) return one.experiment.type !== "redirect";
+  reportLate(one);
+  return false;
 };
 
 /** @type {(one: Current) => void} */
@@ -108,19 +141,18 @@ const settle = (found, isNavigation, view) => {
  * Decide anew for the address, and start, keep or undo experiments.
  *
  * @param {boolean} [isNavigation] whether the address has changed within the page
- * @param {boolean} [isLate] whether the page was shown before the script came: then it stays as it is
+ * @param {boolean} [wasSeen] whether the page was seen before the script came; as before by default
  * @param {() => void} [view] records the page view, after exposures
  */
-export const evaluate = (isNavigation, isLate, view) => {
-  if (isLate && !isNavigation) {
-    settle([], false, view);
-    return;
-  }
+export const evaluate = (isNavigation, wasSeen = isLate, view) => {
+  isLate = wasSeen;
   const mine = ++generation;
-  const found = decideHere();
+  const found = decideHere().filter(mayBegin);
   settle(found, isNavigation, view);
   decidedByServer().then((more) => {
-    if (more.length && mine === generation) settle([...found, ...more], isNavigation);
+    if (mine !== generation) return;
+    const further = more.filter(mayBegin);
+    if (further.length) settle([...found, ...further], isNavigation);
   });
 };
 

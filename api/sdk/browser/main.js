@@ -17,6 +17,7 @@ import {
   setUser,
   tidyAddress,
 } from "./page_visitor.js";
+import { isPainted } from "./paint.js";
 import { parts } from "./parts.js";
 import { isPreview, loadPreview } from "./preview_mode.js";
 
@@ -33,14 +34,20 @@ const begin = () => {
   let said;
   let isBegun = false;
   let viewed = "";
+  // A further page within this one is prepared before it is painted; another query may be the same page.
+  const pathOf = () => location.href.split(/[?#](?![!/])/)[0];
+  const first = pathOf();
+  let isLate = !document.adoptedStyleSheets || isPainted(stub);
 
   /** @type {(isNavigation: boolean) => void} */
-  const look = (isNavigation) =>
-    evaluate(isNavigation, Boolean(stub?.late || !document.adoptedStyleSheets), () => {
+  const look = (isNavigation) => {
+    isLate &&= pathOf() === first;
+    evaluate(isNavigation, isLate, () => {
       const [address = ""] = location.href.split(/#(?![!/])/);
       if (address !== viewed) record("pageview", {});
       viewed = address;
     });
+  };
 
   const listen = () => {
     onNavigation(() => {

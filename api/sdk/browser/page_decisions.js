@@ -44,6 +44,10 @@ const unitOf = ({ unit }) => (unit ? parts.unitId?.(unit, visit()) : visitorId()
 /** @type {(experiment: Experiment) => string} */
 export const placeOf = (experiment) => placeOfUnit(experiment, unitOf(experiment));
 
+/** @type {(experiment: Experiment) => boolean} */
+export const hasVariant = (experiment) =>
+  Boolean(storedVariant(placeOf(experiment), experiment.variants));
+
 /** Whether an experiment can be shown and counted here: where no redirect can be kept, none is in any arm. */
 /** @type {(experiment: Experiment) => boolean | undefined} */
 const isPossible = ({ type }) => type !== "redirect" || parts.canRedirect?.();

@@ -1,6 +1,7 @@
 // The script's own address: where requests go.
 
-const element = /** @type {HTMLScriptElement | null} */ (
+/** The script's own element. */
+export const element = /** @type {HTMLScriptElement | null} */ (
   document.currentScript || document.getElementById("truelift")
 );
 const address = element ? element.src.split("/sdk/v1/") : [];

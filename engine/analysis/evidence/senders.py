@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,9 @@ class SenderEvidence:
 
     A kind is `browser`, `server`, `import` or `unknown` (stored before kinds were), or several of these.
     `visitors` counts all visitors by kind. `largest` has the senders of the largest revenue of one visitor by
-    positions of goal and variant. `dropped_attributes` were dropped from the project's events because of
-    their key, such as `dropped_key`.
+    positions of goal and variant. `late_visits` were not exposed, since their page was seen before the script
+    came, the last of them on `last_late_day` in UTC. `dropped_attributes` were dropped from the project's
+    events because of their key, such as `dropped_key`.
     """
 
     visitors: Mapping[str, int]
@@ -54,5 +56,7 @@ class SenderEvidence:
     peaks: tuple[PeakMinute, ...] = ()
     overdrawn: tuple[Overdrawn, ...] = ()
     largest: Mapping[tuple[int, int], str]
+    late_visits: int = 0
+    last_late_day: date | None = None
     dropped_attributes: int = 0
     dropped_key: str | None = None

@@ -10,6 +10,7 @@ from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire, sources_imported
 from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
+from engine.analysis.health.late_visits import late_visits
 from engine.analysis.health.measured_visitors import measured_visitors
 from engine.analysis.health.novelty import novelty
 from engine.analysis.health.one_visitor import one_visitor
@@ -46,6 +47,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     alike_before,
     bots,
     freshness,
+    late_visits,
     goals_fire,
     underpowered,
     day_of_week_cover,

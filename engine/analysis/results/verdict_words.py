@@ -104,6 +104,7 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
         ),
         "bots": CheckWords("Bots", "Few visitors are known bots, which are excluded."),
         "freshness": CheckWords("Freshness", "New visitors have come within the last day."),
+        "late_visits": CheckWords("Late visits", "Few pages are seen before the snippet comes."),
         "goals_fire": CheckWords("Goals fire", "Every goal that had conversions still has them."),
         "underpowered": CheckWords(
             "Power", "The test detects the minimum effect of the primary goal with 80% power."

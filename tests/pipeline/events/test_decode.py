@@ -29,6 +29,7 @@ EXPOSURE = {
     "experiment_id": "exp_1",
     "variant_id": "var_1",
 }
+PAGEVIEW = {"event_id": "e1", "type": "pageview", "visitor_id": "v1", "url": "https://shop.example/"}
 ORDER = {"event_id": "e1", "visitor_id": "v1", "goal_id": "goal_1"}
 
 
@@ -61,6 +62,14 @@ def test_an_exposure_becomes_a_row() -> None:
     assert (row.visitor_id, row.visitor_key) == ("v1", hash64("v1"))
     assert (row.country, row.custom, row.visitor_identity) == ("US", '{"plan":"pro"}', "anonymous")
     assert [(result.event_id, result.status, result.code) for result in read.results] == [("e1", "ok", None)]
+
+
+def test_a_late_exposure_is_stored_and_told_not_to_count() -> None:
+    read = tracked(exposure(late=True), exposure(late=False), {**PAGEVIEW, "late": True}, exposure(late=1))
+    assert [row.not_counted for row in read.rows] == ["late", None, None]
+    codes = [result.code for result in read.results]
+    assert codes == ["not_counted", None, None, "invalid_event"]
+    assert "before the script came" in (read.results[0].message or "")
 
 
 @pytest.mark.parametrize(

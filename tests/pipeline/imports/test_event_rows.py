@@ -24,6 +24,12 @@ def test_a_column_of_no_field_is_an_attribute() -> None:
     assert read.events.select("country", "os").rows() == [("DE", "iOS")]
 
 
+def test_a_column_of_what_browsers_alone_tell_is_an_attribute() -> None:
+    rows = read_event_rows(chunk_of(EXPOSURE | {"late": "yes"}), RECEPTION)
+    assert rows.bad_rows == ()
+    assert rows.events.select("custom", "not_counted").rows() == [('{"late":"yes"}', None)]
+
+
 def test_conversions_stand_beside_other_events() -> None:
     order = {
         "type": "conversion",

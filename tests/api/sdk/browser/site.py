@@ -129,6 +129,10 @@ class Site:
         by_id = {event["event_id"]: event for event in list(self.received)}
         return [event for event in by_id.values() if event["type"] == kind]
 
+    def exposures(self, *, late: bool = False) -> list[dict[str, Any]]:
+        """Exposures that count, or those of pages that were seen before the script came."""
+        return [event for event in self.events("exposure") if event.get("late", False) == late]
+
     def reset(self) -> None:
         """Forget the pages, the config and what was sent."""
         for gate in self.gates.values():

@@ -87,4 +87,6 @@ def test_plain_script_flickers(site: Site, page: Page, projector: Page) -> None:
     """Shows that the film would have found it."""
     site.stub = ""
     site.blocking = ""
+    # The page waits for nothing: else it would stay the original.
+    site.timeout_ms = 0
     assert RED in play(site, page, projector, is_painted=True)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -39,6 +40,11 @@ class Shop:
     def counted(self, field: str) -> dict[str, int]:
         (variants,) = self.customer.data_of(f"{self.experiment}/results")["variants"].values()
         return {one["variant_name"]: one[field] for one in variants if one[field]}
+
+    def health(self, check: str) -> dict[str, Any]:
+        """Read a health check; empty details where results have not been counted yet."""
+        found = self.customer.data_of(f"{self.experiment}/results")["health"]
+        return {"details": {"visits": 0}, **next(one for one in found if one["check"] == check)}
 
 
 def a_shop(customer: Customer, site: Site, **fields: object) -> Shop:
@@ -155,3 +161,22 @@ def test_names_stay_within_the_service_unless_they_are_public(customer: Customer
         told = customer.client.get(path).text
         assert customer.data_of(shop.experiment)["test_key"] in told
         assert "Our " not in told
+
+
+def test_late_page_counts_nobody_and_is_named_by_the_health_check(
+    customer: Customer, site: Site, chromium: Browser
+) -> None:
+    shop = a_shop(customer, site)
+    context = chromium.new_context(user_agent=USER_AGENT)
+    page = context.new_page()
+    tag = site.pages["/"].partition("<head>")[2].partition('src="')[2].partition('"')[0]
+    site.page_headers = {}
+    site.pages["/"] = a_page(BODY)
+    page.goto(f"{site.base}/")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
+    page.add_script_tag(url=tag)
+    wait_until(lambda: shop.health("late_visits")["details"]["visits"])
+    assert page.inner_text("h1") == "Original"
+    context.close()
+    assert shop.counted("visitors") == {}
+    assert shop.health("late_visits")["status"] == "warning"

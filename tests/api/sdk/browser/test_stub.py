@@ -56,12 +56,12 @@ def test_late_script_changes_nothing_and_exposes_nobody(
     wait_until(lambda: site.events("pageview"))
     assert page.inner_text("h1") == "Original"
     assert page.evaluate("truelift.variant('test-1')") is None
-    assert site.events("exposure") == []
+    assert [event.get("late") for event in site.events("exposure")] == [True]
     # The next page is in time.
     site.timeout_ms = 10_000
     serve(site, thresholds=thresholds)
     page.goto(f"{site.base}/")
-    wait_until(lambda: site.events("exposure"))
+    wait_until(site.exposures)
 
 
 @browsers
