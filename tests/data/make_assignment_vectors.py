@@ -24,6 +24,49 @@ from tests.data.vector_groups import Visit, members
 _HASHED: Final = frozenset({"split", "letters"})
 # Of visits whose experiments do not target the time.
 USUAL_TIME: Final = datetime(2026, 3, 4, 12, 30, tzinfo=UTC)
+# The parts of a configuration that assignment reads: the file stays as it is where others are added.
+_OF_PROJECT: Final = (
+    "schema",
+    "project_id",
+    "sdk_key",
+    "hosts",
+    "time_zone",
+    "settings",
+    "facts",
+    "automata",
+)
+_VARIANT: Final = dict.fromkeys(("id", "is_control", "changes"), None)
+# A running experiment has one.
+_GOAL: Final = dict.fromkeys(("id", "name", "goal_type", "is_primary", "config"), None)
+_DEFINITION: Final = dict.fromkeys(
+    (
+        *("id", "project_id", "name", "test_key", "salt", "bucketing_version", "status", "unit"),
+        *("url", "url_match_type", "url_rules", "traffic_allocation", "targeting_rules"),
+        *("weight_epochs", "created_at", "updated_at", "started_at"),
+    ),
+    None,
+)
+_ASSIGNED_BY: Final[dict[str, Any]] = {
+    **dict.fromkeys(
+        (
+            *(
+                "id",
+                "test_key",
+                "type",
+                "status",
+                "unit",
+                "salt",
+                "bucketing_version",
+                "traffic",
+                "thresholds",
+            ),
+            *("epochs", "unsettled", "decided_by_server", "pages", "targeting"),
+        ),
+        None,
+    ),
+    "variants": _VARIANT,
+    "definition": {**_DEFINITION, "variants": {**_VARIANT, "name": None, "weight": None}, "goals": _GOAL},
+}
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -54,8 +97,22 @@ def _text(value: object) -> str:
 
 def _config(project: Project, experiments: list[Experiment]) -> str:
     config = browser_config(project, experiments, sdk_key=project.sdk_key, with_definitions=True)
-    described = config.pop("experiments")
-    return f'{_text(config)[:-1]},"experiments":{_lines(map(_text, described))}}}'
+    described = [_kept(msgspec.to_builtins(one), _ASSIGNED_BY) for one in config["experiments"]]
+    of_project = {name: config[name] for name in _OF_PROJECT}
+    return f'{_text(of_project)[:-1]},"experiments":{_lines(map(_text, described))}}}'
+
+
+def _kept(record: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+    """Keep the fields of these names, and of the records in them those that are named there."""
+    kept: dict[str, Any] = {}
+    for name in names.keys() & record.keys():
+        value, within = record[name], names[name]
+        if within and isinstance(value, list | tuple):
+            value = [_kept(one, within) for one in value]
+        elif within:
+            value = _kept(value, within)
+        kept[name] = value
+    return kept
 
 
 def _case(group: str, project: Project, experiment: Experiment, visit: Visit) -> dict[str, Any]:
