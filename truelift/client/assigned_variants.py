@@ -22,8 +22,9 @@ class AssignedVariants:
     read are left out.
     """
 
-    def __init__(self, cookie: str | None = None) -> None:
-        """Read the value of the cookie; None for none."""
+    def __init__(self, cookie: str | None = None, *, is_new_visitor: bool = False) -> None:
+        """Read the value of the cookie; None for none. A new visitor was given no variant anywhere."""
+        self.is_new_visitor = is_new_visitor
         matches = map(_PAIR.fullmatch, (cookie or "").split("."))
         self._variants = {match[1]: match[2] for match in matches if match}
 

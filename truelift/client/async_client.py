@@ -135,7 +135,9 @@ class AsyncClient(VisitorCalls):
         await self._has_unknown.wait()
         self._has_unknown.clear()
         while self._unknown:
-            await self._recall(self._unknown.pop(next(iter(self._unknown))))
+            # In one step: threads add further ones.
+            _, visitor = self._unknown.popitem()
+            await self._recall(visitor)
 
     async def _recall(self, visitor: Visitor) -> None:
         if self._loop is None or self._is_closed or not self._first_variants.may_ask(time.monotonic()):

@@ -51,7 +51,8 @@ class Decider:
             return _excluded(test_key, visitor, reason)
         unit = _unit_id(experiment, visitor)
         decision = self._decide(configuration, experiment, visitor, assigned, forced)
-        if decision.status == "new" and configuration.is_unsettled(experiment, unit):
+        is_known = isinstance(assigned, AssignedVariants) and assigned.is_new_visitor and not visitor.user_id
+        if decision.status == "new" and not is_known and configuration.is_unsettled(experiment, unit):
             answers = self._ask(visitor)
             if answers is None or experiment.id not in answers:
                 return _excluded(experiment.test_key, visitor, UNSETTLED)

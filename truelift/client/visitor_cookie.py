@@ -64,8 +64,11 @@ class VisitorCookie:
         if visitor_id is None:
             await self._app(scope, receive, send)
             return
-        own = next(_values_of(assigned_variants.COOKIE, headers.get("cookie", "")), None)
-        assigned = state[assigned_variants.COOKIE] = AssignedVariants(own)
+        sent = headers.get("cookie", "")
+        assigned = state[assigned_variants.COOKIE] = AssignedVariants(
+            next(_values_of(assigned_variants.COOKIE, sent), None),
+            is_new_visitor=visitor_id not in _values_of(COOKIE, sent),
+        )
         is_secure = scope.get("scheme") == "https"
         domain = cookie_domain(self._client.settings.get("cookie_domain"), headers.get("host", ""))
 

@@ -86,6 +86,17 @@ def test_the_cookie_tells_the_variant_without_a_question() -> None:
     assert service.asked == {}
 
 
+def test_a_new_visitor_has_the_present_weights_without_a_question_unless_it_is_a_known_user() -> None:
+    decider = a_decider(service := Service())
+    new = AssignedVariants(is_new_visitor=True)
+    assert {one: decided(decider, one, new) for one in MOVED} == {
+        one: variant_id(CHANGED, one) for one in MOVED
+    }
+    assert service.asked == {}
+    a_decider(service).decide(CHANGED.id, a_visitor(MOVED[0], "u1", None, None), assigned=new, forced=None)
+    assert service.asked == {MOVED[0]: 1}
+
+
 def test_nobody_is_asked_about_weights_that_never_changed() -> None:
     decider = a_decider(service := Service(answers=False), BEFORE)
     assert None not in {decided(decider, one) for one in VISITORS}

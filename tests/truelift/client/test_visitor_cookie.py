@@ -34,7 +34,7 @@ async def give(request: Request) -> Response:
     assigned = request.state.truelift_assigned
     if isinstance(assigned, AssignedVariants):
         assigned.keep(an_experiment(id="exp_000001"), None, "var_00000b")
-    return Response(str(assigned and assigned.cookie), media_type="text/html")
+    return Response(str(assigned and (assigned.cookie, assigned.is_new_visitor)), media_type="text/html")
 
 
 async def data(_: Request) -> Response:
@@ -219,7 +219,10 @@ def test_without_https_the_cookie_is_not_secure() -> None:
 
 def test_variants_that_a_page_gives_are_set_beside_those_of_the_cookie() -> None:
     sent = {"Cookie": f"{KNOWN['Cookie']}; truelift_assigned=000007:00000a"}
-    *_, third = get("/give", headers=sent).headers.get_list("set-cookie")
+    answer = get("/give", headers=sent)
+    assert answer.text == "('000007:00000a.000001:00000b', False)"
+    assert get("/give").text == "('000001:00000b', True)"
+    *_, third = answer.headers.get_list("set-cookie")
     assert third.startswith("truelift_assigned=000007:00000a.000001:00000b; Path=/; Max-Age=34560000")
     # Kept alive where nothing is given.
     *_, third = get(headers=sent).headers.get_list("set-cookie")
