@@ -25,6 +25,7 @@ def test_a_project_is_created_and_led_to_its_installation(customer: Customer, br
     code = customer.data_of(f"{path}/installation")["snippet_html"]
     assert code in html.unescape(page)
     assert '<p class="seen" hidden>' in page
+    assert "in a tag manager it comes after the page was seen" in page
 
 
 def test_a_new_project_has_the_currency_that_was_asked_for(customer: Customer, browser: TestClient) -> None:

@@ -118,6 +118,7 @@ ACCEPTED: Final[dict[str, RecordedRequest]] = {
             {"event_id": "t3", "type": "click", "visitor_id": "v1", "selector": "#buy"},
             an_event("t4", type="ga4_event", value=2.5),
             {"event_id": "t5", "type": "identify", "visitor_id": "v1", "user_id": "u1"},
+            an_exposure("t6", late=True),
         )
     ),
     "rejected events": RecordedRequest(

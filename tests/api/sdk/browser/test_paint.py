@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.api.sdk.browser.site import KEY, Site, a_change, a_config, a_page, an_experiment
+from tests.api.sdk.browser.test_navigation import PRERENDERED
 from tests.waiting import wait_until
 
 SCRIPT = f"/sdk/v1/{KEY}.js"
@@ -154,8 +155,9 @@ def test_late_page_is_not_left_by_a_redirect(site: Site, page: Page) -> None:
     assert site.exposures(late=True) == []
 
 
-def test_page_that_was_not_seen_in_a_hidden_tab_is_in_time(site: Site, page: Page) -> None:
-    page.add_init_script(HIDDEN)
+@pytest.mark.parametrize("script", [HIDDEN, HIDDEN + PRERENDERED], ids=["hidden", "prerendered"])
+def test_page_that_was_not_seen_is_in_time_after_the_timeout(site: Site, page: Page, script: str) -> None:
+    page.add_init_script(script)
     configure(site)
     site.timeout_ms = 50
     gate = site.gates[SCRIPT] = threading.Event()
@@ -163,6 +165,8 @@ def test_page_that_was_not_seen_in_a_hidden_tab_is_in_time(site: Site, page: Pag
     page.goto(f"{site.base}/", wait_until="commit")
     wait_until(lambda: page.evaluate("window.truelift?.late"))
     gate.set()
+    page.wait_for_function("document.querySelector('h1').textContent === 'Changed'")
+    page.evaluate("window.showPage?.()")
     wait_until(site.exposures)
     assert page.inner_text("h1") == "Changed"
 
