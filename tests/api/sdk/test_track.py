@@ -35,6 +35,20 @@ def test_a_bad_event_is_rejected_and_the_rest_stored(shop: Shop) -> None:
     assert shop.stored() == ["a"]
 
 
+def test_late_exposures_are_no_visitors_and_show_in_the_health_of_results(shop: Shop) -> None:
+    path = f"/projects/{shop.project_id}/experiments/{shop.experiment['id']}/results"
+    shop.post(TRACK, {"batch": [shop.exposure("in time", visitor_id="v0")]})
+    for number in range(3):
+        data = shop.customer.data_of(path)
+        (variants,) = data["variants"].values()
+        (late,) = [check["details"] for check in data["health"] if check["check"] == "late_visits"]
+        assert sum(variant["visitors"] for variant in variants) == 1
+        assert (late["visits"], late["share"]) == (number, number / (number + 1))
+        event = shop.exposure(f"late {number}", visitor_id=f"v{number}", late=True)
+        (result,) = shop.post(TRACK, {"batch": [event]}).json()["results"]
+        assert (result["status"], result["code"]) == ("ok", "not_counted")
+
+
 def test_conversions_come_alone_or_in_a_batch(shop: Shop) -> None:
     goal = shop.experiment["goals"][0]["id"]
     order = {"event_id": "a", "visitor_id": "v1", "goal_id": goal, "revenue_cents": 1999}

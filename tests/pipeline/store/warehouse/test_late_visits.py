@@ -56,16 +56,16 @@ def test_late_visits_are_counted_by_experiment_and_day(
 def test_late_visits_are_part_of_the_evidence_and_no_visitors_of_results(
     store: WorkingStore, project: Project, experiment: Experiment
 ) -> None:
-    store.write(
-        project,
-        an_exposure(experiment, 0, "in time", sender="browser"),
-        an_exposure(experiment, 1, "late", sender="browser", not_counted=LATE),
-    )
-    store.rollup.refresh(project.id)
-    evidence = store.observe(experiment, project)
-    assert evidence.senders is not None
-    assert evidence.senders.late_visits == 1
-    assert evidence.visitors.tolist() == [1, 0]
+    store.write(project, an_exposure(experiment, 0, "in time", sender="browser"))
+    for expected in (0, 1, 2):
+        store.rollup.refresh(project.id)
+        evidence = store.observe(experiment, project)
+        assert evidence.senders is not None
+        assert evidence.senders.late_visits == expected
+        assert evidence.visitors.tolist() == [1, 0]
+        # What else is known of the experiment stays.
+        late = an_exposure(experiment, 1, f"late {expected}", sender="browser", not_counted=LATE)
+        store.write(project, late)
 
 
 def test_late_visits_of_a_deleted_project_are_gone(
