@@ -9,7 +9,7 @@ RUN := .venv/bin/
 # The environment is made again only when what it is made from changes.
 STAMP := .venv/.setup-$(shell cat pyproject.toml uv.lock 2>/dev/null | cksum | cut -d' ' -f1)
 
-.PHONY: help setup dev demo serve lint check test test-share test-all bench format snippet snippet-tools snippet-lint docs pictures
+.PHONY: help setup dev demo serve lint check test test-share test-all bench format snippet snippet-tools snippet-lint js docs pictures
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,21 +42,30 @@ NPM_STAMP := $(SNIPPET)/node_modules/.package-lock.json
 FRAMEWORKS := tests/api/sdk/browser/frameworks
 FRAMEWORKS_STAMP := $(FRAMEWORKS)/node_modules/.package-lock.json
 
-$(NPM_STAMP) $(FRAMEWORKS_STAMP): %/node_modules/.package-lock.json: %/package.json %/package-lock.json | dev
+# The package of applications, made of the same modules.
+JS := packages/js
+JS_STAMP := $(JS)/node_modules/.package-lock.json
+
+$(NPM_STAMP) $(FRAMEWORKS_STAMP) $(JS_STAMP): %/node_modules/.package-lock.json: %/package.json %/package-lock.json | dev
 	@cd $* && $(WITH_NODE) npm ci --ignore-scripts --silent
 	@touch $@
 
-snippet-tools: $(NPM_STAMP) $(FRAMEWORKS_STAMP) ## install what builds and checks the browser script
+snippet-tools: $(NPM_STAMP) $(FRAMEWORKS_STAMP) $(JS_STAMP) ## install what builds and checks the browser script and @truelift/js
 
 snippet: snippet-tools ## build the browser script into api/sdk/browser/dist
 	@$(RUN)python -m api.sdk.known_attributes > $(SNIPPET)/known_attributes.js
 	@$(WITH_NODE) node $(SNIPPET)/build.mjs
 
-snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script and the dashboard's
+js: snippet-tools ## build @truelift/js into packages/js/dist, and print its sizes
+	@$(WITH_NODE) node $(JS)/build.mjs
+
+snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script, @truelift/js and the dashboard's
 	@cd $(SNIPPET) && $(WITH_NODE) node_modules/.bin/tsc --project .
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --error-on-warnings .
 	@cd $(SNIPPET) && $(WITH_NODE) node_modules/.bin/tsc --project $(CURDIR)/$(DASHBOARD)
 	@cd $(DASHBOARD) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --error-on-warnings .
+	@cd $(JS) && $(WITH_NODE) node_modules/.bin/tsc --project . --noEmit --emitDeclarationOnly false
+	@cd $(JS) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --error-on-warnings .
 
 demo: setup ## generate a shop, roll it up, print the verdicts and serve them
 	@$(RUN)truelift demo
@@ -121,6 +130,7 @@ test-all: dev snippet-tools ## run every test, with many examples, and tests of 
 format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .
 	@cd $(DASHBOARD) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --write .
+	@cd $(JS) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --write .
 	@$(RUN)ruff format --quiet .
 	@$(RUN)ruff check --fix --quiet .
 

@@ -135,7 +135,7 @@ export const attributesOf = (config, visit, cookie, now) => {
     utm_source: () => utm("utm_source"),
     utm_medium: () => utm("utm_medium"),
     utm_campaign: () => utm("utm_campaign"),
-    url: () => url,
+    url: () => url || null,
     query_param: () => keyed(["query_param", "query_params"], parameters),
     cookie: () => keyed(["cookie", "cookies"], cookiesIn(cookie)),
     custom_dimension: () => dimensionsIn(attributes),

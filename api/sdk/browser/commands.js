@@ -45,6 +45,7 @@ export const installCommands = (page, onConsent) => {
   const run = (name, given) => {
     if (name === "consent") return onConsent(given[0] === true || given[0] === "granted");
     if (name === "on") return on(given[0], given[1]);
+    if (name === "peek") return consent === "granted" ? variantOf(given[0], true) : null;
     if (consent === "pending") waiting.push([name, given]);
     else {
       try {

@@ -61,7 +61,8 @@ const watchTcf = (tell) => {
 /**
  * Tell what the visitor has answered, now and whenever that changes.
  *
+ * @param {import("./config.js").Settings} settings
  * @param {Tell} tell
  */
-export const watchConsent = (tell) =>
-  (CONFIG.settings.consent_source === "tcf" ? watchTcf : watchConsentMode)(tell);
+export const watchConsent = ({ consent_source }, tell) =>
+  (consent_source === "tcf" ? watchTcf : watchConsentMode)(tell);

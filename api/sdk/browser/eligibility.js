@@ -9,9 +9,10 @@ import { holds } from "./targeting.js";
  *
  * @param {import("./config.js").Config} config
  * @param {() => string} cookies as document.cookie
+ * @param {() => Date} now
  * @returns {Pick<import("./parts.js").Parts, "matchesAutomaton" | "isEligible">}
  */
-export const createEligibility = (config, cookies) => {
+export const createEligibility = (config, cookies, now) => {
   /** @type {(index: number, text: string) => boolean} */
   const matchesAutomaton = (index, text) => {
     const automaton = config.automata[index];
@@ -21,6 +22,6 @@ export const createEligibility = (config, cookies) => {
     matchesAutomaton,
     isEligible: ({ targeting }, visit) =>
       !targeting ||
-      holds(targeting, attributesOf(config, visit, cookies(), new Date()), matchesAutomaton),
+      holds(targeting, attributesOf(config, visit, cookies(), now()), matchesAutomaton),
   };
 };

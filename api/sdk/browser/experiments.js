@@ -169,17 +169,21 @@ export const withdrawAll = () => {
 };
 
 /**
- * Start an experiment for code of the page that shows its variants itself.
+ * The variant for code of the page that shows it itself, which starts the experiment.
  *
  * @param {string} testKey
- * @returns {Omit<import("./config.js").Variant, "changes"> & { index: number } | null} null where the visitor takes no part here
+ * @param {boolean} [isPeek] only tells the variant
+ * @returns {Omit<import("./config.js").Variant, "changes"> & { index: number, experiment_id: string } | null} null where the visitor takes no part here
  */
-export const variantOf = (testKey) => {
+export const variantOf = (testKey, isPeek) => {
   const one = [...current.values()].find(({ experiment }) => experiment.test_key === testKey);
   if (!one) return null;
-  parts.disarm?.(one.experiment.id);
-  if (one.experiment.type === "redirect") expose(one);
-  else start(one);
-  const { changes, ...variant } = one.variant;
-  return { ...variant, index: one.index };
+  const { experiment, variant, index } = one;
+  if (!isPeek) {
+    parts.disarm?.(experiment.id);
+    if (experiment.type === "redirect") expose(one);
+    else start(one);
+  }
+  const { changes, ...shown } = variant;
+  return { ...shown, index, experiment_id: experiment.id };
 };

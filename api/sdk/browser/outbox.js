@@ -1,14 +1,11 @@
 // Outbox: events wait in memory, and for the next page in localStorage, until the server has its verdict on them.
 
+import { firstBatch, newestTexts, sizeOf } from "./batches.js";
 import { now, timestamp } from "./clock.js";
 import { newId } from "./ids.js";
 
-/** Of what is kept for the next page; the memory of this one keeps all. */
-const MOST_BYTES = 500_000;
 // The most that the server takes; one that no request can carry would hold up all others.
 const LONGEST_EVENT = 32_768;
-// Of requests that may outlive the page: browsers allow 64 KiB in flight.
-const BATCH_BYTES = 50_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
 // Of what the server asks for, and against a clock that was wrong.
@@ -24,7 +21,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * What differs between the script of a page and a client in an application.
  *
  * @typedef {object} Surroundings
- * @property {import("./config.js").Config} config of the project: events outlive a change of its key
+ * @property {Pick<import("./config.js").Config, "project_id" | "sdk_key">} config of the project: events outlive a change of its key
  * @property {import("./storage.js").Store} local what the next page can read
  * @property {import("./storage.js").Store} session what later pages of the tab can read
  * @property {(body: string, more?: RequestInit) => Promise<Response>} post
@@ -34,39 +31,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * @property {(results: Result[]) => void} [onResults]
  */
 
-/** @typedef {{ text: string, isTaken?: boolean }} Entry JSON of an event, and whether a beacon has taken it */
-
-const encoder = new TextEncoder();
-/** Characters may take three bytes. */
-/** @type {(text: string) => number} */
-const sizeOf = (text) => encoder.encode(text).length;
-
-/** @type {(entries: Entry[]) => Entry[]} */
-const firstBatch = (entries) => {
-  let size = 0;
-  const end = entries.findIndex(({ text }, index) => {
-    size += sizeOf(text) + 1;
-    return index > 0 && size >= BATCH_BYTES;
-  });
-  return end < 0 ? entries : entries.slice(0, end);
-};
-
-/** The newest events that the next page has room for; views and clicks are the first to go. */
-/** @type {(entries: Entry[]) => string[]} */
-const newestTexts = (entries) => {
-  let room = MOST_BYTES;
-  /** @type {(entry: Entry) => boolean} */
-  const isView = ({ text }) => /"type":"(pageview|click)"/.test(text);
-  const kept = new Set();
-  for (const isLast of [false, true]) {
-    for (const entry of [...entries].reverse()) {
-      if (isView(entry) !== isLast) continue;
-      room -= entry.text.length;
-      if (room > 0) kept.add(entry);
-    }
-  }
-  return entries.filter((entry) => kept.has(entry)).map(({ text }) => text);
-};
+/** @typedef {import("./batches.js").Entry} Entry */
 
 /**
  * Make an outbox of its own.
@@ -183,7 +148,8 @@ export const createOutbox = ({
 
   /** @type {(entries: Entry[]) => void} */
   const forget = (entries) => {
-    waiting = waiting.filter((entry) => !entries.includes(entry));
+    const gone = new Set(entries);
+    waiting = waiting.filter((entry) => !gone.has(entry));
     if (place) save();
   };
 
@@ -222,6 +188,8 @@ export const createOutbox = ({
 
   const sendAll = async () => {
     while (waiting.length && Date.now() >= pausedUntil && (await send(firstBatch(waiting))));
+  };
+  const ended = () => {
     sending = undefined;
   };
 
@@ -230,7 +198,7 @@ export const createOutbox = ({
     isPlanned = false;
     if (!place) return;
     save();
-    if (Date.now() >= pausedUntil) sending ??= sendAll();
+    if (Date.now() >= pausedUntil) sending ??= sendAll().then(ended);
     else if (pausedUntil < NEVER) plan(pausedUntil - Date.now());
     return sending;
   };

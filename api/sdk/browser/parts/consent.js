@@ -2,4 +2,4 @@
 
 import { watchConsent } from "../consent_source.js";
 
-PARTS.watchConsent = watchConsent;
+PARTS.watchConsent = (tell) => watchConsent(CONFIG.settings, tell);

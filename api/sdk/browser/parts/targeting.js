@@ -3,4 +3,4 @@
 import { cookies } from "../cookies.js";
 import { createEligibility } from "../eligibility.js";
 
-Object.assign(PARTS, createEligibility(CONFIG, cookies));
+Object.assign(PARTS, createEligibility(CONFIG, cookies, () => new Date()));

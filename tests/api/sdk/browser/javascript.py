@@ -14,21 +14,15 @@ NODE = Path(sys.executable).with_name("node")
 SCRIPT = """
 import { createInterface } from "node:readline";
 import { assignVariant, variantOnPage } from "./assignment.js";
-import { attributesOf } from "./attributes.js";
-import { finds } from "./automaton.js";
+import { createEligibility } from "./eligibility.js";
 import { murmur3 } from "./hash.js";
 import { coversPage } from "./pages.js";
 import { redirectUrl } from "./redirects.js";
-import { holds } from "./targeting.js";
 import { unitId } from "./units.js";
 import { isUnsettled } from "./unsettled.js";
 
-const partsOf = (config, cookie, now) => {
-  const matchesAutomaton = (index, text) => finds(config.automata[index], text);
-  const isEligible = ({ targeting }, visit) =>
-    holds(targeting, attributesOf(config, visit, cookie, new Date(now)), matchesAutomaton);
-  return { matchesAutomaton, isEligible };
-};
+const partsOf = (config, cookie, now) =>
+  createEligibility(config, () => cookie, () => new Date(now));
 const CALLS = {
   murmur3,
   assign: (experiment, ids) => ids.map((id) => assignVariant(experiment, id)),

@@ -107,6 +107,8 @@ class Site:
     gates: dict[str, threading.Event] = field(default_factory=dict)
     answer: Callable[[list[dict[str, Any]]], Answer | None] = accepted
     before_track: Callable[[], None] = lambda: None
+    # What a request of a path changes.
+    changes: dict[str, Callable[[], None]] = field(default_factory=dict)
     init: Callable[[dict[str, Any]], dict[str, Any]] = field(default=lambda _: {"assignments": []})
     requests: list[tuple[str, str, Headers]] = field(default_factory=list)
     received: list[dict[str, Any]] = field(default_factory=list)
@@ -151,9 +153,11 @@ class Site:
         javascript = {**CORS, "Content-Type": "application/javascript"}
         if where == "/api/v1/sdk/track":
             self.before_track()
+        self.changes.get(where, lambda: None)()
         answers: dict[str, Callable[[], Answer]] = {
             f"/sdk/v1/{KEY}.js": lambda: (200, javascript, self._script()),
             f"/sdk/v1/{KEY}/preview.js": lambda: (200, javascript, (DIST / "preview.js").read_text()),
+            "/api/v1/sdk/config": lambda: (200, {**CORS, "ETag": '"1"'}, json.dumps(self.config)),
             "/api/v1/sdk/track": lambda: self._track(body),
             "/api/v1/sdk/init": lambda: (200, CORS, json.dumps(self.init(json.loads(body)))),
             **{path: partial(_answer, text, javascript) for path, text in self.files.items()},

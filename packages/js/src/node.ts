@@ -1,0 +1,86 @@
+// A client for the visitors of a server: no cookies, one connection, and batches of events.
+
+import { createStore } from "../../../api/sdk/browser/storage.js";
+import { within } from "./config_source.js";
+import { secretConnection } from "./connection.js";
+import { memoryConsent } from "./held_consent.js";
+import { memoryVisitor } from "./held_visitor.js";
+import { createProject } from "./project.js";
+import { createRecent } from "./recent.js";
+import type { AnyFlags, NodeClient, NodeOptions, VisitorClient } from "./types.js";
+import { createVisitorClient } from "./visitor_client.js";
+
+export type * from "./types.js";
+
+const REFRESH_MS = 30_000;
+const GATHER_MS = 500;
+const CAPACITY = 10_000;
+const REFUSED_MS = 300_000;
+/** Beyond this many variants or exposures, the process forgets those of longest ago. */
+const MOST_RECENT = 100_000;
+
+const inMemory = () =>
+  createStore(() => {
+    throw new Error("there is no storage");
+  });
+
+/** Make a client, one for a process. */
+export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient<Flags> => {
+  const { gatherMs = GATHER_MS, capacity = CAPACITY } = options;
+  const connection = secretConnection(options.baseUrl, options.apiKey, options.projectId);
+  const project = createProject(connection, {
+    ...options,
+    refreshMs: options.refreshMs ?? REFRESH_MS,
+    keys: { project_id: options.projectId, sdk_key: options.apiKey },
+    cookies: () => "",
+    outbox: {
+      local: inMemory(),
+      session: inMemory(),
+      beacon: () => false,
+      gather: (send) => setTimeout(send, gatherMs),
+      refusedMs: REFUSED_MS,
+    },
+  });
+  const assigned = createRecent<string>(MOST_RECENT);
+  const exposed = createRecent<true>(MOST_RECENT);
+  let isClosed = false;
+  const unsent = (): number => project.outbox?.state().waiting ?? 0;
+  const refusal = (): string | null =>
+    isClosed ? "the client is closed" : unsent() < capacity ? null : `${capacity} wait already`;
+
+  return {
+    ready: within(project.timeoutMs, project.known),
+    get unsent() {
+      return unsent();
+    },
+    forVisitor: (visitorId, attributes, visitor = {}) => {
+      const { client } = createVisitorClient(
+        project,
+        {
+          url: () => visitor.url ?? "",
+          isServer: true,
+          consent: memoryConsent(() => true),
+          recall: () => memoryVisitor(visitorId, assigned),
+          whenActive: (callback) => callback(),
+          expose: (key) => !exposed.get(key) && exposed.set(key, true),
+          refusal,
+          discard: () => {},
+        },
+        {
+          visitorId,
+          userId: visitor.userId,
+          attributes,
+          assigned: visitor.assigned,
+          bootstrap: undefined,
+        },
+      );
+      return client as VisitorClient<Flags>;
+    },
+    flush: project.flush,
+    close: (timeoutMs) => {
+      const closing = project.close(timeoutMs);
+      isClosed = true;
+      return closing;
+    },
+  };
+};

@@ -1,0 +1,118 @@
+// A project as a client knows it: its config, its outbox, and the connection of both.
+
+import type { Config } from "../../../api/sdk/browser/config.js";
+import { createOutbox, type Surroundings } from "../../../api/sdk/browser/outbox.js";
+import { createConfigSource, within } from "./config_source.js";
+import type { Connection } from "./connection.js";
+import { createDecider, type Decider } from "./decisions.js";
+import type { CommonOptions, Failure } from "./types.js";
+
+const TIMEOUT_MS = 3_000;
+const CLOSE_MS = 5_000;
+
+export type Outbox = ReturnType<typeof createOutbox>;
+type Keys = Surroundings["config"];
+
+export interface Project {
+  readonly connection: Connection;
+  readonly timeoutMs: number;
+  readonly config: Config | null;
+  readonly decider: Decider | null;
+  /** Null until the project is known. */
+  readonly outbox: Outbox | null;
+  /** Resolves when the config is known. */
+  readonly known: Promise<void>;
+  fail(failure: Failure): void;
+  /** Call back with each new config. */
+  follow(listener: () => void): () => void;
+  flush(timeoutMs?: number): Promise<boolean>;
+  close(timeoutMs?: number): Promise<boolean>;
+}
+
+export interface ProjectOptions extends CommonOptions {
+  refreshMs: number;
+  /** Of the outbox, which is made at once where the project is known from the beginning. */
+  keys: Keys | null;
+  cookies: () => string;
+  outbox: Pick<Surroundings, "local" | "session" | "beacon" | "gather" | "refusedMs">;
+}
+
+const caller =
+  (onError: CommonOptions["onError"]) =>
+  (failure: Failure): void => {
+    try {
+      if (onError) onError(failure);
+      else console.warn(`truelift: ${failure.message}`);
+    } catch (error) {
+      console.error(error);
+    }
+  };
+
+const emptied = async (outbox: Outbox | null, timeoutMs: number): Promise<boolean> => {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const { waiting, pausedUntil } = outbox?.state() ?? { waiting: 0, pausedUntil: 0 };
+    const left = deadline - Date.now();
+    if (!waiting || left <= 0 || pausedUntil > deadline) return !waiting;
+    const pause = pausedUntil - Date.now();
+    if (pause > 0) await within(pause, new Promise(() => {}));
+    await within(left, Promise.resolve(outbox?.drain()));
+  }
+};
+
+/** Begin to read a project's config. */
+export const createProject = (connection: Connection, options: ProjectOptions): Project => {
+  const fail = caller(options.onError);
+  const listeners = new Set<() => void>();
+  let config: Config | null = null;
+  let decider: Decider | null = null;
+
+  const newOutbox = (keys: Keys): Outbox =>
+    createOutbox({
+      config: keys,
+      post: (body, more) => connection.post("track", body, more),
+      onResults: (results) => {
+        for (const { status, event_id, code, message } of results)
+          if (status === "rejected") fail({ message: message ?? "rejected", event_id, code });
+      },
+      ...options.outbox,
+    });
+  let outbox = options.keys && newOutbox(options.keys);
+
+  const source = createConfigSource(
+    connection,
+    options.refreshMs,
+    (read) => {
+      config = read;
+      decider = createDecider(read, options.cookies);
+      outbox ??= newOutbox(read);
+      for (const listener of [...listeners]) listener();
+    },
+    (message) => fail({ message }),
+  );
+
+  return {
+    connection,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    get config() {
+      return config;
+    },
+    get decider() {
+      return decider;
+    },
+    get outbox() {
+      return outbox;
+    },
+    known: source.known,
+    fail,
+    follow: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    flush: (timeoutMs = CLOSE_MS) => emptied(outbox, timeoutMs),
+    close: async (timeoutMs = CLOSE_MS) => {
+      source.close();
+      return emptied(outbox, timeoutMs);
+    },
+  };
+};

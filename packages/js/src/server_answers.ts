@@ -1,0 +1,25 @@
+// Answers of the service on experiments that only it can decide: asked for once, and kept.
+
+import type { ServerDecision, Visit } from "../../../api/sdk/browser/parts.js";
+import type { Connection } from "./connection.js";
+
+const TIMEOUT_MS = 30_000;
+
+/** Ask for a visitor's variants; none where the service does not answer: the visitor is not counted then. */
+export const askServer = async (
+  connection: Connection,
+  visit: Visit,
+): Promise<ServerDecision[]> => {
+  const abort = new AbortController();
+  const limit = setTimeout(() => abort.abort(), TIMEOUT_MS);
+  try {
+    // An empty address is none.
+    const body = JSON.stringify({ ...visit, url: visit.url || undefined });
+    const answer = await connection.post("init", body, { signal: abort.signal });
+    return answer.ok ? (await answer.json()).assignments : [];
+  } catch {
+    return [];
+  } finally {
+    clearTimeout(limit);
+  }
+};
