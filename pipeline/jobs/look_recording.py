@@ -1,11 +1,13 @@
 """Job that records looks: the one at the plan, and one in every running day, whoever reads."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN
+from engine.design.project import Project
 from pipeline.results.results import Results
 from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
@@ -23,16 +25,17 @@ def record_looks(catalog: Catalog, results: Results, *, now: datetime) -> None:
         for one in catalog.experiments.in_statuses([*OPEN, "completed"])
         if not _was_looked_at_since_its_end(one, last_times.get(one.id))
     ]
-    run_each(
-        {f"experiment {one.id}": partial(_record_look, catalog, results, one, now) for one in experiments}
-    )
+    # Each project is read once a pass.
+    find = cache(catalog.projects.find)
+    run_each({f"experiment {one.id}": partial(_record_look, find, results, one, now) for one in experiments})
 
 
-def _record_look(catalog: Catalog, results: Results, experiment: Experiment, now: datetime) -> None:
+def _record_look(
+    find: Callable[[str], Project], results: Results, experiment: Experiment, now: datetime
+) -> None:
     # A deleted experiment needs no look.
     with suppress(NotFoundError):
-        project = catalog.projects.find(experiment.project_id)
-        results.record_due_look(experiment, project, now=now)
+        results.record_due_look(experiment, find(experiment.project_id), now=now)
 
 
 def _was_looked_at_since_its_end(experiment: Experiment, last_look: datetime | None) -> bool:

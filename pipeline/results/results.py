@@ -135,20 +135,18 @@ class Results:
     def record_due_look(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
         """Record the look that is due, if any, by the events counted so far.
 
-        An experiment is analyzed again after a new running day began, events were counted or it was changed.
+        An experiment is analyzed again after a new running day began, or its results or itself changed.
         Where not every event is counted in time, the look is that of the time up to which they are.
         """
         self.bring_up_to_date(experiment, project)
-        with self._warehouse.transaction() as cursor:
-            published = published_rollups.find(cursor, experiment.id)
+        publications = self._rollup.publications
+        changes = publications.changes(experiment.id)
+        published = publications.find(experiment.id)
         if published is None:
             return
         day = int(running_days(experiment, until=now))
         missing = self._missing_sources(experiment)
-        state = (
-            *(experiment.status, experiment.updated_at, published.fingerprint, published.covered_seq),
-            *(day, missing),
-        )
+        state = (experiment.status, experiment.updated_at, published.fingerprint, changes, day, missing)
         if self._looked_at.get(experiment.id) == state:
             return
         evidence = self.evidence(experiment, project, now=now)

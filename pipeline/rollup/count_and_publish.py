@@ -8,12 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 import polars as pl
 
-from engine.design.experiment import Experiment
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.counting_rules import CountingRules, fingerprint, period_of
 from pipeline.rollup.due import Due, is_over
@@ -21,7 +19,7 @@ from pipeline.rollup.partitions import partition_files
 from pipeline.rollup.read_events import ProjectRead
 from pipeline.rollup.result_tables import ResultTables
 from pipeline.store.warehouse import published as published_rollups
-from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.published import Published
@@ -40,9 +38,10 @@ class RollupScope:
     at_once: int
 
 
-def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupScope) -> None:
+def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupScope) -> dict[str, Published]:
     """Bring due experiments up to `scope` and publish them; published results stay until then.
 
+    Return the new records of experiments of which nothing else has changed, by id.
     Raises DiskFullError, before anything is written, where the disk has less space than is left free.
     """
     groups: dict[tuple[CountingRules, int, int], list[Due]] = defaultdict(list)
@@ -55,6 +54,7 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
         # Visitors joined after the end stay apart: what arrives later never counts.
         _, last = period_of(due_one.experiment)
         groups[due_one.rules, due_one.covered_seq, last].append(due_one)
+    covered: dict[str, Published] = {}
     for (rules, covered_seq, last), group in groups.items():
         with EventReader.open(
             warehouse,
@@ -66,7 +66,8 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
             touched = _touched_since(reader, covered_seq)
             # Of the others no row changes: without an exposure a visitor has none.
             exposed = None if touched is None else reader.exposed_experiments()
-            count_group(warehouse, reader, group, touched, scope, only=exposed)
+            covered |= count_group(warehouse, reader, group, touched, scope, only=exposed)
+    return covered
 
 
 def _touched_since(reader: EventReader, covered_seq: int) -> pl.Series | None:
@@ -84,35 +85,35 @@ def count_group(  # noqa: PLR0913 # what is counted, of whom, and how far
     scope: RollupScope,
     *,
     only: Container[str] | None = None,
-) -> None:
+) -> dict[str, Published]:
     """Count the `touched` visitors of experiments that share rules and an end, or all, and publish them.
 
-    With `only`, the rows of those experiments alone may change; the others are covered by what is published.
+    With `only`, the rows of those experiments alone may change. Return the new records of the others, by id.
     """
     counted = [due for due in group if only is None or due.experiment.id in only]
-    with partition_files(warehouse.path.parent) as folder:
-        experiments = [due.experiment for due in counted]
-        read = partial(ProjectRead, reader, experiments, group[0].rules, at_once=scope.at_once, folder=folder)
-        with warehouse.transaction() as cursor:
-            if counted:
-                tables = ResultTables(cursor, counted, is_recount=touched is None)
-                if touched is None:
-                    tables.recount(read())
-                else:
-                    tables.update(touched, read())
-                tables.publish([_record(due, scope) for due in counted])
-            if len(counted) < len(group):
-                _cover([due.experiment for due in group], scope, cursor)
+    covered = [] if only is None else [_covered(due, scope) for due in group if due.experiment.id not in only]
+    experiments = [due.experiment for due in counted]
+    with partition_files(warehouse.path.parent) as folder, warehouse.transaction() as cursor:
+        if counted:
+            read = ProjectRead(reader, experiments, group[0].rules, at_once=scope.at_once, folder=folder)
+            tables = ResultTables(cursor, counted, is_recount=touched is None)
+            if touched is None:
+                tables.recount(read)
+            else:
+                tables.update(touched, read)
+            tables.publish([_record(due, scope) for due in counted])
+        published_rollups.cover(cursor, covered)
+    return {one.experiment_id: one for one in covered}
 
 
-def _cover(experiments: Sequence[Experiment], scope: RollupScope, cursor: Cursor) -> None:
-    """Note that published results count the events of `scope`, too."""
-    published_rollups.cover(
-        cursor,
-        [one.id for one in experiments],
+def _covered(due: Due, scope: RollupScope) -> Published:
+    """Return the record of results that count the events of `scope`, too, as they are."""
+    if due.before is None:
+        raise ValueError(f"nothing is published of {due.experiment.id}")
+    return due.before._replace(
         covered_seq=scope.newest_seq,
         as_of=epoch_microseconds(scope.now),
-        final_ids=[one.id for one in experiments if is_over(one, scope.now)],
+        is_final=is_over(due.experiment, scope.now),
     )
 
 

@@ -49,6 +49,13 @@ def is_over(experiment: Experiment, now: datetime) -> bool:
     return experiment.completed_at is not None and now >= experiment.completed_at + GRACE
 
 
+def is_settled(published: Published, timezone: str) -> bool:
+    """Tell whether results of a project in that time zone are never counted again."""
+    if not published.is_final:
+        return False
+    return published.fingerprint == SEALED or CountingRules.from_json(published.rules).timezone == timezone
+
+
 def rules_of(published: Published, rules: CountingRules) -> CountingRules:
     """Return the rules of a project for an experiment that was counted before: its rates stay its own."""
     return rules.with_rates_of(CountingRules.from_json(published.rules))
@@ -57,12 +64,11 @@ def rules_of(published: Published, rules: CountingRules) -> CountingRules:
 def _due(experiment: Experiment, published: Published | None, rules: CountingRules) -> Due | None:
     if published is None:
         return Due(experiment=experiment, rules=rules, before=None)
+    if is_settled(published, rules.timezone):
+        return None
     if published.is_final:
         # The rules in force at its end still hold; only its days follow the project's time zone.
-        ended_under = CountingRules.from_json(published.rules)
-        if ended_under.timezone == rules.timezone or published.fingerprint == SEALED:
-            return None
-        rules = replace(ended_under, timezone=rules.timezone)
+        rules = replace(CountingRules.from_json(published.rules), timezone=rules.timezone)
     else:
         rules = rules_of(published, rules)
     is_same = published.fingerprint == fingerprint(experiment, rules)

@@ -19,7 +19,7 @@ from pipeline.clock import utc_now
 from pipeline.disk_space import DiskFullError
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
-from pipeline.rollup.due import Due, find_due, rules_of
+from pipeline.rollup.due import Due, find_due, is_settled, rules_of
 from pipeline.rollup.earlier_sums import complete_earlier_sums
 from pipeline.rollup.erasing import ErasureTarget, erase_person, look_for_person
 from pipeline.rollup.publications import Publications
@@ -42,9 +42,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Ids of experiments by what a run did; results of `drifted` ones differed from their events.
+    """Ids of experiments whose results a run changed; those of `drifted` ones differed from their events.
 
-    The events that it counted are those numbered above `covered_seq`, up to `newest_seq`.
+    It brings all others of its project up to date, too. The events that it counted are those numbered above
+    `covered_seq`, up to `newest_seq`.
     """
 
     recounted: tuple[str, ...] = ()
@@ -163,8 +164,7 @@ class Rollup:
         newest = self.last_seq_of(project.id)
         if newest == 0:
             return True
-        record = self.publications.find(experiment.id)
-        published = {} if record is None else {experiment.id: record}
+        published = self._published([experiment])
         return not find_due([experiment], published, CountingRules.of(project), newest, self._clock())
 
     def erase(
@@ -285,23 +285,24 @@ class Rollup:
     ) -> Outcome:
         if scope.newest_seq == 0:
             return Outcome()
-        experiments = self._catalog.experiments.of_project(project.id)
-        selected = [one for one in experiments if experiment_ids is None or one.id in experiment_ids]
-        due = self._due(project, selected, scope)
-        self._publish(due, scope)
+        due = self._due(project, self._unsettled(project, experiment_ids), scope)
+        unchanged = self._publish(due, scope)
+        changed = [one for one in due if one.experiment.id not in unchanged]
         return Outcome(
-            recounted=tuple(one.experiment.id for one in due if one.before is None),
-            updated=tuple(one.experiment.id for one in due if one.before is not None),
+            recounted=tuple(one.experiment.id for one in changed if one.before is None),
+            updated=tuple(one.experiment.id for one in changed if one.before is not None),
             covered_seq=min((one.covered_seq for one in due), default=scope.newest_seq),
             newest_seq=scope.newest_seq,
         )
 
-    def _publish(self, due: Collection[Due], scope: RollupScope) -> None:
-        with self.publications.replacing(one.experiment.id for one in due):
-            count_and_publish(self._warehouse, due, scope)
+    def _publish(self, due: Collection[Due], scope: RollupScope) -> Collection[str]:
+        """Publish due experiments; return the ids of those of which only the record has changed."""
+        with self.publications.replacing(one.experiment.id for one in due) as only_records:
+            only_records.update(count_and_publish(self._warehouse, due, scope))
         if any(one.before is None for one in due):
             # A full count has read every event, and what it cached is not needed again soon.
             self._warehouse.shrink_cache()
+        return only_records.keys()
 
     def _scope(self, project: Project) -> RollupScope:
         return RollupScope(
@@ -310,6 +311,18 @@ class Rollup:
             now=self._clock(),
             at_once=self._at_once,
         )
+
+    def _unsettled(self, project: Project, experiment_ids: Collection[str] | None) -> list[Experiment]:
+        """List experiments that have started, without reading those whose results are settled."""
+        started = self._catalog.experiments.started_ids(project.id)
+        records = self.publications.find_all(started)
+        unsettled = [
+            one
+            for one in started
+            if (experiment_ids is None or one in experiment_ids)
+            and not (one in records and is_settled(records[one], project.timezone))
+        ]
+        return self._catalog.experiments.with_ids(project.id, unsettled)
 
     def _due(self, project: Project, experiments: Collection[Experiment], scope: RollupScope) -> list[Due]:
         published = self._published(experiments)
@@ -334,8 +347,7 @@ class Rollup:
         ]
 
     def _published(self, experiments: Iterable[Experiment]) -> dict[str, Published]:
-        with self._warehouse.cursor() as cursor:
-            return published_rollups.find_all(cursor, [one.id for one in experiments])
+        return self.publications.find_all([one.id for one in experiments])
 
     def _digests(self, due: Iterable[Due]) -> dict[str, ResultDigest]:
         with self._warehouse.cursor() as cursor:

@@ -9,8 +9,8 @@ from engine.typed_records import record_from_json, record_of
 
 Value = TypeVar("Value")
 
-# Of some 10 kB each.
-_MOST_DECODED: Final = 512
+# Of some 10 kB each. Jobs of each minute read all experiments that run.
+_MOST_DECODED: Final = 2048
 
 
 def document_of(value: object) -> dict[str, Any]:

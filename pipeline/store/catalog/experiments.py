@@ -3,11 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Insert, Text, Update, cast, func, select
 
 from engine.design.experiment import Experiment
+from engine.design.lifecycle import UNSTARTED
 from engine.design.metrics.metric import Metric
 from engine.errors import InvalidDesignError, Problem
 from engine.vocabulary import Status
@@ -82,10 +83,20 @@ class Experiments:
             return [_experiment_from(text) for text in connection.scalars(query)]
 
     def with_ids(self, project_id: str, experiment_ids: Collection[str]) -> list[Experiment]:
-        """List those of a project's experiments that have one of the ids."""
-        query = _DOCUMENT.where(*_are_of(project_id, None), experiments.c.id.in_(experiment_ids))
+        """List those of a project's experiments that have one of the ids, oldest first."""
+        query, ids = _DOCUMENT.where(*_are_of(project_id, None)), list(experiment_ids)
+        parts = [ids[first : first + _IDS_AT_ONCE] for first in range(0, len(ids), _IDS_AT_ONCE)]
         with self._database.read() as connection:
-            return [_experiment_from(text) for text in connection.scalars(query)]
+            queries = (query.where(experiments.c.id.in_(part)) for part in parts)
+            found = [_experiment_from(text) for one in queries for text in connection.scalars(one)]
+        return sorted(found, key=lambda one: (one.created_at, one.id))
+
+    def started_ids(self, project_id: str) -> list[str]:
+        """List the ids of a project's experiments that have started."""
+        is_started = experiments.c.status.not_in(UNSTARTED)
+        query = select(experiments.c.id).where(experiments.c.project_id == project_id, is_started)
+        with self._database.read() as connection:
+            return list(connection.scalars(query))
 
     def changes(self, project_id: str, since: int, known: AbstractSet[str]) -> ExperimentChanges:
         """Read what changed of a project's experiments since a version, as `read_changes` does."""
@@ -159,6 +170,8 @@ class Experiments:
             record(connection, account_id, actor, experiment_id, changes_between(document_from(text), {}))
 
 
+# SQLite binds 32,766 values at most.
+_IDS_AT_ONCE: Final = 10_000
 # As text, so that a document that was read before is not decoded again.
 _DOCUMENT = select(cast(experiments.c.document, Text).label("document"))
 

@@ -100,20 +100,14 @@ def publish(cursor: Cursor, published: Sequence[Published]) -> None:
     cursor.execute(f"INSERT INTO {_ROLLUPS} BY NAME SELECT * FROM records")
 
 
-def cover(
-    cursor: Cursor,
-    experiment_ids: Collection[str],
-    *,
-    covered_seq: int,
-    as_of: int,
-    final_ids: Collection[str],
-) -> None:
-    """Note that the results of experiments, whose tables stay, count the events up to a number."""
+def cover(cursor: Cursor, records: Sequence[Published]) -> None:
+    """Note how far results count the events, as of when, and whether for good; their tables stay."""
+    if not records:
+        return
+    covered = FrameStream(pl.DataFrame(records, _RECORD, orient="row"))  # noqa: F841
     cursor.execute(
-        f"UPDATE {_ROLLUPS} SET covered_seq = $seq, as_of = $as_of, "
-        "is_final = experiment_id IN (SELECT unnest($final_ids)) "
-        "WHERE experiment_id IN (SELECT unnest($ids))",
-        {"seq": covered_seq, "as_of": as_of, "final_ids": list(final_ids), "ids": list(experiment_ids)},
+        f"UPDATE {_ROLLUPS} r SET covered_seq = c.covered_seq, as_of = c.as_of, is_final = c.is_final "
+        "FROM covered c WHERE r.experiment_id = c.experiment_id"
     )
 
 

@@ -3,7 +3,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -60,17 +60,19 @@ def test_a_project_that_is_deleted_during_its_rollup_is_no_error(
     for project in (deleted, other):
         store.write(project, an_exposure(store.add_experiment(project)))
     ids = {project.id for project in (deleted, other)}
-    of_project = Experiments.of_project
+    with_ids = Experiments.with_ids
 
-    def delete_meanwhile(experiments: Experiments, project_id: str) -> list[Experiment]:
-        found = of_project(experiments, project_id)
+    def delete_meanwhile(
+        experiments: Experiments, project_id: str, experiment_ids: Collection[str]
+    ) -> list[Experiment]:
+        found = with_ids(experiments, project_id, experiment_ids)
         if project_id == deleted.id and project_id in ids:
             ids.remove(project_id)
             store.catalog.projects.delete(deleted.account_id, project_id, actor="test")
             store.ingest.forget(project_id)
         return found
 
-    monkeypatch.setattr(Experiments, "of_project", delete_meanwhile)
+    monkeypatch.setattr(Experiments, "with_ids", delete_meanwhile)
     refresh_results(a_services(store))
     assert ids == {other.id}
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
