@@ -110,7 +110,7 @@ class SdkConfig(BaseModel):
     ga4_events: list[dict[str, Any]] = Field(description="Events of GA4 goals.")
     automata: list[Any] = Field(description="Compiled regular expressions, which the experiments refer to.")
     experiments: list[dict[str, Any]] = Field(
-        description="Thresholds, pages, targeting and changes; `unsettled` ranges of hashes where weights "
-        "have changed. With an API key `definition`, too: the experiment as it is stored, and `epochs` of "
-        "weights."
+        description="Thresholds, pages, targeting and changes, with names and payloads of variants that are "
+        "public; `unsettled` ranges of hashes where weights have changed. With an API key `definition`, too: "
+        "the experiment as it is stored, and `epochs` of weights."
     )

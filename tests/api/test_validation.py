@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.api.customers import Customer
-from tests.api.request_bodies import an_experiment_body, error_of
+from tests.api.request_bodies import CONTROL, TREATMENT, an_experiment_body, error_of
 from tests.examples import examples
 
 SHOP = {
@@ -24,6 +24,8 @@ SHOP = {
 }
 WHOLE = an_experiment_body(
     type="visual",
+    public_variants=True,
+    variants=[{**CONTROL, "payload": {"label": "Buy"}}, {**TREATMENT, "payload": {"sizes": [1, 2.5, None]}}],
     url="https://shop.example/*",
     url_match_type="wildcard",
     url_rules=[{"type": "exclude", "match_type": "regex", "value": "/admin"}],

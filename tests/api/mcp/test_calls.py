@@ -34,6 +34,22 @@ async def test_a_body_says_null_and_a_parameter_that_is_null_is_absent(
     assert (await assistant.call("list_experiments", project_id=id_, status=None, page=None))["data"] == []
 
 
+async def test_an_assistant_writes_and_reads_payloads(
+    assistant: Assistant, customer: Customer, project: str
+) -> None:
+    project_id = project.rpartition("/")[2]
+    variants = [{"name": "A", "payload": {"columns": 2}}, {"name": "B", "payload": {"columns": 3}}]
+    body = {"name": "Grid", "variants": variants}
+    error = await assistant.fail("create_experiment", "validation_error", project_id=project_id, **body)
+    assert [detail["field"] for detail in error["details"]] == ["public_variants"]
+    created = await assistant.call("create_experiment", project_id=project_id, public_variants=True, **body)
+    ids = {"project_id": project_id, "experiment_id": created["data"]["id"]}
+    replaced = [{**one, "payload": [one["name"]]} for one in created["data"]["variants"]]
+    await assistant.call("update_experiment", **ids, variants=replaced)
+    told = await assistant.call("get_experiment", **ids)
+    assert [one["payload"] for one in told["data"]["variants"]] == [["A"], ["B"]]
+
+
 async def test_a_delete_returns_nothing(assistant: Assistant, customer: Customer, experiment: str) -> None:
     assert await assistant.call("delete_experiment", **ids_of(experiment)) is None
     assert customer.get(experiment).status_code == 404

@@ -93,3 +93,37 @@ def test_a_project_has_room_until_an_experiment_ends(customer: Customer, project
     for step in ("start", "complete"):
         customer.post(f"{first}/{step}")
     assert created("Third").status_code == 201
+
+
+def test_the_largest_payloads_reach_every_reader(customer: Customer, project: str) -> None:
+    for name in ("First", "Second"):
+        largest = [letter * 1_364 + "xx" for letter in "漢字仮名語文書本"]
+        path = customer.an_experiment(project, **with_payloads(*largest, name=name))
+        variants = customer.post(f"{path}/start").json()["data"]["variants"]
+        assert {len(f'"{one["payload"]}"'.encode()) for one in variants} == {4_096}
+    key = customer.data_of(f"{project}/installation")["api_key"]
+    config = customer.client.get(f"/api/v1/sdk/config?key={key}")
+    told = [one["payload"] for each in config.json()["experiments"] for one in each["variants"]]
+    assert told == largest * 2
+    assert all(f'"{payload}"' in customer.client.get(f"/sdk/v1/{key}.js").text for payload in told)
+    (first, second) = customer.client.post(f"/api/v1/sdk/init?key={key}", json={"visitor_id": "v1"}).json()[
+        "assignments"
+    ]
+    flags = customer.client.post(
+        "/ofrep/v1/evaluate/flags", json={"context": {"targetingKey": "v1"}}, headers={"X-API-Key": key}
+    )
+    assert [one["value"] for one in flags.json()["flags"]] == [first["payload"], second["payload"]]
+    customer.post(f"{path}/pause")
+    shorter = [{"id": one["id"], "payload": one["payload"][1:]} for one in variants]
+    assert payloads_of(customer.patch(path, {"variants": shorter}).json()["data"])[0] == largest[0][1:]
+    tagged = {"If-None-Match": config.headers["etag"]}
+    again = customer.client.get(f"/api/v1/sdk/config?key={key}", headers=tagged)
+    assert again.status_code == 200
+    assert again.json()["experiments"][1]["variants"][0]["payload"] == largest[0][1:]
+    tagged = {"If-None-Match": again.headers["etag"]}
+    assert customer.client.get(f"/api/v1/sdk/config?key={key}", headers=tagged).status_code == 304
+    # The same again changes nothing, and is no change of the trail.
+    before = len(customer.services.catalog.audit.of(path.rpartition("/")[2]))
+    assert customer.patch(path, {"variants": shorter}).status_code == 200
+    (entry,) = customer.services.catalog.audit.of(path.rpartition("/")[2])[before:]
+    assert set(entry.changes) <= {"updated_at"}

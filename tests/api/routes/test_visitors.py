@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import httpx2
 
+from pipeline.store.warehouse.erasure.segment_texts import ERASED
 from tests.api.request_bodies import error_of
 from tests.api.shops import Shop
 
@@ -61,3 +62,20 @@ def test_an_erasure_is_told_in_the_audit_trail(shop: Shop) -> None:
     receipt = erase(shop, "v1").json()["data"]
     (entry,) = shop.customer.get("/account/audit", subject_id=receipt["id"]).json()["data"]
     assert (entry["subject_type"], entry["changes"]["events"]) == ("erasure", [None, 1])
+
+
+def test_a_payload_is_a_text_of_the_team_which_an_erasure_leaves(shop: Shop) -> None:
+    send(shop, "visitor-one")
+    body = {
+        "name": "Greeting",
+        "public_variants": True,
+        "variants": [{"name": "A", "payload": "visitor-one"}, {"name": "B", "payload": "everybody"}],
+    }
+    path, headers = f"/projects/{shop.project_id}/experiments", {"Idempotency-Key": "greeting"}
+    created = shop.customer.call("POST", path, json=body, headers=headers).json()["data"]
+    assert erase(shop, "visitor-one").json()["data"]["is_complete"] is True
+    stored = shop.customer.data_of(f"{path}/{created['id']}")
+    assert [one["payload"] for one in stored["variants"]] == ["visitor-one", "everybody"]
+    # A stored reply quotes what was sent, whoever it is about.
+    replayed = shop.customer.call("POST", path, json=body, headers=headers).json()["data"]
+    assert [one["payload"] for one in replayed["variants"]] == [ERASED, "everybody"]

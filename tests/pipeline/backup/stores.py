@@ -1,6 +1,7 @@
 """Stores with random traffic, and all that is answered about their experiments."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.settings import Settings
 from pipeline.store.event_columns import EventRow
-from tests.builders import NOW
+from tests.builders import NOW, variants_of
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
 
@@ -30,7 +31,9 @@ def fill(store: WorkingStore) -> list[tuple[Project, Experiment]]:
     made = []
     for seed in range(2):
         project = store.add_project()
-        experiment = store.add_experiment(project)
+        (control, treatment) = variants_of((1, 1))
+        variants = (control, replace(treatment, payload={"columns": [3, None], "text": "é"}))
+        experiment = store.add_experiment(project, variants=variants, public_variants=True)
         store.write(project, *random_events(experiment, seed))
         store.rollup.refresh(project.id)
         store.write(project, *random_events(experiment, 10 + seed))
@@ -39,12 +42,12 @@ def fill(store: WorkingStore) -> list[tuple[Project, Experiment]]:
 
 
 def all_results(store: WorkingStore) -> dict[str, Any]:
-    """Report on every experiment, and list the events of every project."""
+    """Describe and report on every experiment, and list the events of every project."""
     found: dict[str, Any] = {}
     for project in store.catalog.projects.all():
         found[project.id] = seqs_of(store, project)
         for experiment in store.catalog.experiments.of_project(project.id):
-            found[experiment.id] = store.results.report(experiment, project, now=NOW)
+            found[experiment.id] = (experiment, store.results.report(experiment, project, now=NOW))
     return found
 
 

@@ -226,6 +226,28 @@ WITH_VARIANTS = {
 }
 
 
+def test_variants_of_a_description_have_their_payloads(tmp_path: Path, store: WorkingStore) -> None:
+    project = store.add_project()
+    write(tmp_path / "exposures.parquet", EXPOSED)
+    listed = (
+        'control = "A"\npublic_variants = true\nvariants = [{ name = "A", payload = { columns = 2 } }, '
+        '{ name = "B", payload = VALUE }, { name = "C" }]'
+    )
+    for value, is_json in (
+        ("{ at = 2026-01-01 }", False),
+        ("[nan]", False),
+        ("{ columns = [3, 4.5] }", True),
+    ):
+        told = listed.replace("VALUE", value)
+        source = describe(tmp_path, "exposures", EXPOSURES, {'control = "A"': told})
+        if not is_json:
+            with pytest.raises(InvalidDesignError, match="payload"):
+                import_described(store, project, source)
+    import_described(store, project, source)
+    (experiment,) = store.catalog.experiments.of_project(project.id)
+    assert [one.payload for one in experiment.variants] == [{"columns": 2}, {"columns": [3, 4.5]}, None]
+
+
 def test_a_variant_that_a_description_does_not_list_is_refused(
     tmp_path: Path, store: WorkingStore, project: Project
 ) -> None:
