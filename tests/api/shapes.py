@@ -29,6 +29,7 @@ EXPERIMENT = {
     "created_at",
     "updated_at",
 }
+VARIANT = {"id", "name", "weight", "is_control", "changes", "payload"}
 EXPERIMENT_DETAIL = EXPERIMENT | {"statistics", "targeting_rules", "variants", "goals", "assigned_user_ids"}
 DAY = {
     *("visitors", "conversions", "conversion_rate", "revenue_cents", "revenue_per_visitor_cents"),

@@ -9,6 +9,7 @@ import pytest
 from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import PURCHASE, an_experiment_body, error_of, fields_of
+from tests.api.shapes import VARIANT
 
 BUY = {"label": "Buy 🎉", "prices": [9.5, 10], "is_new": True, "none": None}
 
@@ -27,6 +28,7 @@ def test_payloads_come_back_as_they_were_sent_and_are_copied(customer: Customer,
     created = answer.json()["data"]
     assert (answer.status_code, created["public_variants"]) == (201, True)
     assert payloads_of(created) == [{"label": "Go"}, BUY]
+    assert [set(variant) for variant in created["variants"]] == [VARIANT] * 2
     copy = customer.post(f"{project}/experiments", {**created, "name": "Copy", "test_key": None})
     assert payloads_of(copy.json()["data"]) == [{"label": "Go"}, BUY]
 
