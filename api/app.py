@@ -39,7 +39,7 @@ from api.routes import (
 )
 from api.routes.imports import import_operations
 from api.routes.webhooks import delivery_operations, webhook_operations
-from api.sdk import flags
+from api.sdk import flags, page_debug
 from api.sdk.endpoints import SdkEndpoints
 from api.services import Services, open_services
 from api.unknown_paths import refuse_unknown_path
@@ -111,6 +111,8 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     # Protocols of their own, which the document leaves to theirs.
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
     app.router.routes.extend(flags.ROUTES)
+    # Asked by the panel of the same version alone.
+    app.router.routes.extend(page_debug.ROUTES)
     app.router.routes.extend(operator_routes.ROUTES)
     app.router.routes.extend(dashboard.ROUTES)
     # Last, for what no route takes.

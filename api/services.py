@@ -18,6 +18,7 @@ from api.results.answers import ResultsAnswers
 from api.results.kept_answers import KeptAnswers
 from api.results.threads import ResultsThreads
 from api.sdk.admission import OwnAdmission
+from api.sdk.debug_tokens import PURPOSE, DebugTokens
 from api.sdk.encoded_bodies import EncodedBodies
 from api.sdk.quotas import BrowserQuotas
 from api.sdk.snippet_verification import SnippetVerification
@@ -66,6 +67,7 @@ class Services(PipelineServices):
     chart_pictures: ChartPictures
     snippet_verification: SnippetVerification
     locations: Locations
+    debug_tokens: DebugTokens
 
     def admission(self, request: Request) -> OwnAdmission:
         """Begin the admission of a request to the SDK endpoints."""
@@ -138,4 +140,5 @@ def open_services(
             chart_pictures=ChartPictures(),
             snippet_verification=SnippetVerification(pipeline.catalog),
             locations=locations,
+            debug_tokens=DebugTokens.of(derive_secret(settings, PURPOSE), pipeline.catalog),
         )

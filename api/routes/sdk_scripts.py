@@ -4,7 +4,8 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from api.sdk.scripts import SCRIPT_RESPONSES, answer_custom_script, answer_preview, answer_snippet
+from api.sdk.script_files import DEBUG, PREVIEW
+from api.sdk.scripts import SCRIPT_RESPONSES, answer_custom_script, answer_snippet, answer_tool
 
 router: Final = APIRouter(prefix="/sdk/v1", tags=["SDK"], responses=SCRIPT_RESPONSES)
 
@@ -20,7 +21,14 @@ async def get_snippet(request: Request, sdk_key: str) -> Response:
 @router.head("/{sdk_key}/preview.js", include_in_schema=False)
 async def get_preview_script(request: Request, sdk_key: str) -> Response:
     """Get the script that the snippet loads in a preview."""
-    return await answer_preview(request, sdk_key)
+    return await answer_tool(request, sdk_key, PREVIEW)
+
+
+@router.get("/{sdk_key}/debug.js", response_class=Response)
+@router.head("/{sdk_key}/debug.js", include_in_schema=False)
+async def get_debug_script(request: Request, sdk_key: str) -> Response:
+    """Get the script of the panel that shows what happens on a page."""
+    return await answer_tool(request, sdk_key, DEBUG)
 
 
 @router.get("/{sdk_key}/{experiment_id}.js", response_class=Response)

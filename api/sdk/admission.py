@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
+from api.sdk.debug_tokens import DebugTokens
 from api.sdk.encoded_bodies import EncodedBodies
 from api.sdk.quotas import BrowserQuotas
 from api.sdk.snippet_verification import SnippetVerification
@@ -118,6 +119,10 @@ class VisitServices(SdkServices, Protocol):
     @property
     def encoded_bodies(self) -> EncodedBodies:
         """Compressed answers."""
+
+    @property
+    def debug_tokens(self) -> DebugTokens:
+        """Tokens of people who look at a page."""
 
     @property
     def first_assignments(self) -> FirstAssignments:

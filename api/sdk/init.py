@@ -49,6 +49,17 @@ async def visit(
 
     `only` is the test key of the one experiment that is asked for. InvalidBodyError.
     """
+    visitor, known, decisions = await decide_visit(services, received, only=only)
+    if not received.is_excluded and received.missing_consent is None:
+        await _store(services, received, visitor, decisions, known)
+    await services.snippet_verification.see(received.cached, received.page)
+    return visitor.visitor_id, decisions
+
+
+async def decide_visit(
+    services: VisitServices, received: SdkRequest[InitBody], *, only: str | None = None
+) -> tuple[Visitor, KnownAssignments, Sequence[VariantDecision]]:
+    """Decide on the experiments of a visit, as `visit` does, and store nothing; InvalidBodyError."""
     body = received.body
     visitor = Visitor(
         visitor_id=body.visitor_id or new_id("vis"),
@@ -65,10 +76,7 @@ async def visit(
         known, decisions = _decide(services, received, visitor, experiments)
     else:
         known, decisions = await run_in_threadpool(_decide, services, received, visitor, experiments)
-    if not received.is_excluded and received.missing_consent is None:
-        await _store(services, received, visitor, decisions, known)
-    await services.snippet_verification.see(received.cached, received.page)
-    return visitor.visitor_id, decisions
+    return visitor, known, decisions
 
 
 def _is_short(received: SdkRequest[InitBody]) -> bool:

@@ -1,4 +1,4 @@
-"""Built files of the snippet: its core, the parts that not every project needs, stub and preview."""
+"""Built files of the snippet: its core, the parts that not every project needs, the stub, and tools."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,7 +7,9 @@ from typing import Any, Final
 
 FOLDER: Final = Path(__file__).parent / "browser" / "dist"
 CORE: Final = "truelift.js"
+# Loaded where the address of a page asks for them.
 PREVIEW: Final = "preview.js"
+DEBUG: Final = "debug.js"
 STUB: Final = "stub.js"
 # Made by rules of a style sheet, before the elements exist.
 STYLE_ACTIONS: Final = frozenset({"remove", "modify_style"})

@@ -1,4 +1,4 @@
-"""Scripts that browsers load: the snippet of a project, an experiment's own script, and the preview.
+"""Scripts that browsers load: the snippet of a project, an experiment's own script, and tools.
 
 A refusal has its status and a comment: a page's script element then gets its `error` event, and nothing runs.
 """
@@ -13,7 +13,7 @@ from api.errors import ANSWERED, ERROR_CODES, ApiError, api_error
 from api.middleware.proxies import client_address
 from api.sdk.access import INACTIVE, project_of_key
 from api.sdk.admission import VisitServices
-from api.sdk.script_files import PREVIEW, read_script, snippet_script
+from api.sdk.script_files import read_script, snippet_script
 from api.sdk.sending_page import page_of
 from api.sdk.snippet_answers import PUBLIC, cacheable, configuration_of
 from engine.design.experiment import Experiment
@@ -87,11 +87,11 @@ async def answer_custom_script(request: Request, sdk_key: str, experiment_id: st
 
 
 @_refused_by_comment
-async def answer_preview(request: Request, sdk_key: str) -> Response:
-    """Answer with the script of previews, which is the same for all projects."""
+async def answer_tool(request: Request, sdk_key: str, name: str) -> Response:
+    """Answer with the script of a tool, which is the same for all projects."""
     services: VisitServices = request.app.state.services
     await _served_project(request, services, sdk_key)
-    return await _script(request, services, read_script(PREVIEW), PUBLIC)
+    return await _script(request, services, read_script(name), PUBLIC)
 
 
 async def _script(request: Request, services: VisitServices, content: bytes, cache_control: str) -> Response:

@@ -163,7 +163,7 @@ def _for_servers(experiment: Experiment) -> dict[str, Any]:
     return {"definition": _definition(experiment)} | ({"epochs": epochs} if epochs else {})
 
 
-def _page_rules_of(experiment: Experiment) -> list[UrlRule]:
+def page_rules_of(experiment: Experiment) -> list[UrlRule]:
     """List the page of an experiment, as a rule, and its rules."""
     page = UrlRule(type="include", match_type=experiment.url_match_type, value=experiment.url)
     return [page, *experiment.url_rules]
@@ -173,14 +173,14 @@ def _patterns_of(experiment: Experiment) -> list[str]:
     """List the regular expressions of an experiment; no browser runs one of a user on its own engine."""
     conditions = _conditions_of(experiment.targeting_rules["root"])
     return [
-        *(rule.value for rule in _page_rules_of(experiment) if rule.match_type == "regex"),
+        *(rule.value for rule in page_rules_of(experiment) if rule.match_type == "regex"),
         *chain.from_iterable(c["values"] for c in conditions if c["operator"] == "regex"),
     ]
 
 
 def _pages_of(experiment: Experiment, automata: NumberedAutomata) -> dict[str, list[dict[str, Any]]]:
     pages: dict[str, list[dict[str, Any]]] = {"include": [], "exclude": []}
-    for rule in _page_rules_of(experiment):
+    for rule in page_rules_of(experiment):
         compared: dict[str, Any] = {"value": rule.value}
         if rule.match_type == "regex":
             compared = {"automaton": automata.number_of(rule.value)}

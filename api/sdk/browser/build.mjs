@@ -36,6 +36,12 @@ await mkdir(join(output, "parts"), { recursive: true });
 // and a parenthesis.
 await make("main.js", "truelift.js", "(function(CONFIG,...GIVEN){", "})(");
 await make("preview.js", "preview.js", "(function(PARTS,CONFIG){", "})(...truelift.preview);");
+await make(
+  "debug.js",
+  "debug.js",
+  "(function(PARTS,CONFIG,VISIT,CURRENT,CONSENT){",
+  "})(...truelift.debug);",
+);
 await make("stub.js", "stub.js", "", "");
 for (const part of (await readdir(join(here, "parts"))).sort()) {
   await make(join("parts", part), join("parts", part), "function(PARTS,CONFIG){", "}");

@@ -194,6 +194,14 @@ export const changeElements = (changes, onError) => {
   };
 };
 
+/** @type {(change: Change) => number} elements that have a change now, at least */
+export const changedElements = (change) =>
+  Math.max(0, ...[...active].map((one) => (one.change === change ? madeTo(one) : 0)));
+
+/** @type {(one: Active) => number} */
+const madeTo = ({ elements }) =>
+  [...elements.values()].filter(([applied]) => applied !== NOTHING).length;
+
 /**
  * Call back for each element that matches, now or later.
  *

@@ -156,6 +156,8 @@ export const evaluate = (isNavigation, wasSeen = isLate, view) => {
   });
 };
 
+export const currentOnes = () => current;
+
 /** Decide anew where the visitor turns out to be of another unit, or to be targeted. */
 export const reconsider = () => {
   if ((parts.unitId || parts.isEligible || parts.askServer) && generation) evaluate();

@@ -10,6 +10,11 @@ declare const GIVEN: ((
 /** In a part: what parts offer together, and what the core offers them. */
 declare const PARTS: import("./parts.js").Shared;
 
+/** In the debug panel: what it needs of the script. */
+declare const VISIT: () => import("./parts.js").Visit;
+declare const CURRENT: () => Map<string, import("./page_decisions.js").Current>;
+declare const CONSENT: () => import("./consent.js").Consent;
+
 interface Navigator {
   readonly globalPrivacyControl?: boolean;
 }

@@ -4,10 +4,11 @@ import { isWithin, onClick } from "./click_listeners.js";
 import { installCommands } from "./commands.js";
 import { keepConsent, readConsent } from "./consent.js";
 import { record } from "./events.js";
-import { evaluate, withdrawAll } from "./experiments.js";
+import { currentOnes, evaluate, withdrawAll } from "./experiments.js";
 import { onHidden, onRestored, whenActive } from "./lifetime.js";
 import { onNavigation } from "./navigation.js";
 import { tell } from "./notices.js";
+import { visit } from "./page_decisions.js";
 import { discard, open, sendByBeacon } from "./page_outbox.js";
 import {
   forgetVisitor,
@@ -18,14 +19,16 @@ import {
   tidyAddress,
 } from "./page_visitor.js";
 import { isPainted } from "./paint.js";
-import { parts } from "./parts.js";
-import { isPreview, loadPreview } from "./preview_mode.js";
+import { loadTool, parts } from "./parts.js";
+import { session } from "./storage.js";
+import { isPreview, keepDebug } from "./tools.js";
 
 /** @typedef {{ (...command: any[]): void, q?: ArrayLike<any>[], late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
 
 const page = /** @type {{ truelift?: Stub }} */ (/** @type {unknown} */ (window));
 
 const begin = () => {
+  keepDebug();
   // Without a stub the name is that of the script's element.
   const stub = typeof page.truelift === "function" ? page.truelift : undefined;
   /** @type {import("./consent.js").Consent} */
@@ -124,13 +127,14 @@ const begin = () => {
   // What the page has said holds before anything is stored, sent or followed.
   if (answer) page.truelift?.(...answer);
   else settleConsent();
-  if (isPreview()) loadPreview();
+  if (isPreview()) loadTool("preview");
   else
     parts.watchConsent?.((answer) => {
       said = answer;
       settleConsent();
       if (consent === "denied" && answer === "denied") erase();
     });
+  if (session.get("debug")) loadTool("debug", visit, currentOnes, () => consent);
   for (const command of queue) if (!isAnswer(command)) page.truelift?.(...command);
   onRestored(() => {
     settleConsent();

@@ -29,7 +29,7 @@ export const knownAttributes = () => ({
 });
 
 /** @type {() => import("./parts.js").Visit} */
-const visit = () => ({
+export const visit = () => ({
   visitor_id: visitorId(),
   user_id: userId(),
   url: pageUrl(),

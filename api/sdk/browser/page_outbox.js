@@ -1,5 +1,6 @@
 // Outbox of the page that the script is on.
 
+import { tell } from "./notices.js";
 import { createOutbox } from "./outbox.js";
 import { post, trackAddress } from "./script.js";
 import { local, session } from "./storage.js";
@@ -8,7 +9,11 @@ export const { open, discard, keep, sendByBeacon } = createOutbox({
   config: CONFIG,
   local,
   session,
-  post: (body, more) => post("track", body, more),
+  post: async (body, more) => {
+    const answer = await post("track", body, more);
+    if (session.get("debug")) tell("answer", [body, answer.clone()]);
+    return answer;
+  },
   beacon: (body) => navigator.sendBeacon?.(trackAddress, body),
   gather: queueMicrotask,
   // Another key is that of another page.

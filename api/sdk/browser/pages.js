@@ -72,7 +72,7 @@ const MATCHERS = {
 /**
  * Whether an experiment is on a page.
  *
- * @param {import("./config.js").Experiment} experiment
+ * @param {Pick<import("./config.js").Experiment, "pages">} experiment
  * @param {string} url
  * @param {MatchesAutomaton} [matchesAutomaton]
  * @returns {boolean}

@@ -6,6 +6,7 @@ import { call } from "./notices.js";
 import { sendByBeacon } from "./page_outbox.js";
 import { handOver } from "./page_visitor.js";
 import { referrer } from "./referrer.js";
+import { base, nonce } from "./script.js";
 import { session } from "./storage.js";
 import { addStyles } from "./stylesheet.js";
 import { loadScript, nodesOf } from "./trusted.js";
@@ -29,6 +30,7 @@ import { loadScript, nodesOf } from "./trusted.js";
  * @property {(testKey: string, callback?: (start: () => void) => void) => void} activate
  * @property {import("./changes.js").ChangeElements} changeElements
  * @property {(selector: string, found: (element: Element) => void) => () => void} awaitElements
+ * @property {(change: import("./config.js").Change) => number} changedElements
  * @property {() => boolean} canRedirect
  * @property {(experiment: import("./config.js").Experiment, variant: import("./config.js").Variant, url: string) => string | null} redirectUrl
  * @property {(redirects: import("./page_decisions.js").Current[], expose: (one: import("./page_decisions.js").Current) => void, between: (isLeaving: boolean) => void) => void} follow
@@ -59,3 +61,14 @@ const core = {
 export const parts = core;
 
 for (const part of GIVEN) part(parts, CONFIG);
+
+/**
+ * Load a tool, with what it needs of the script.
+ *
+ * @param {string} name
+ * @param {...unknown} given
+ */
+export const loadTool = (name, ...given) => {
+  Object.assign(/** @type {any} */ (window).truelift, { [name]: [parts, CONFIG, ...given] });
+  loadScript(`${base}/sdk/v1/${CONFIG.sdk_key}/${name}.js`, nonce);
+};

@@ -1,7 +1,7 @@
 // Preview: variants that the address asks for, shown on the experiment's pages of this tab and not counted.
 
 import { makeChanges } from "./changes.js";
-import { changeElements } from "./element_changes.js";
+import { changedElements, changeElements } from "./element_changes.js";
 import { newId } from "./ids.js";
 import { coversPage } from "./pages.js";
 import { showBanner } from "./preview_banner.js";
@@ -81,6 +81,9 @@ const drafts = async () => {
 
 // What makes HTML is for this script alone.
 delete (/** @type {any} */ (window).truelift.preview);
+
+// For the debug panel: the changes are made here.
+PARTS.changedElements = changedElements;
 
 const show = async () => {
   const shown = [...liveExperiments(), ...(await drafts())];

@@ -29,6 +29,13 @@ const hostOf = (address) => {
   }
 };
 
+/** @type {(pattern: RegExp) => void} */
+export const removeFromAddress = (pattern) => {
+  const query = location.search.replace(pattern, "").replace(/^&/, "?");
+  const fragment = location.hash.replace(pattern, "");
+  history.replaceState(history.state, "", location.pathname + query + fragment);
+};
+
 /** @type {() => Map<string, string>} */
 const assignments = () =>
   new Map(
@@ -95,10 +102,7 @@ export const createVisitor = ({ hosts, settings: { cookie_domain } }) => {
 
     /** Remove a handed over id from the address bar. */
     tidyAddress: () => {
-      if (HANDED_OVER.test(location.search)) {
-        const query = location.search.replace(HANDED_OVER, "").replace(/^&/, "?");
-        history.replaceState(history.state, "", location.pathname + query + location.hash);
-      }
+      if (HANDED_OVER.test(location.search)) removeFromAddress(HANDED_OVER);
     },
 
     /**
@@ -153,7 +157,8 @@ export const createVisitor = ({ hosts, settings: { cookie_domain } }) => {
     forgetVisitor: () => {
       for (const name of ["visitor", "assigned", "by_server"]) writeBoth(name, "", cookie_domain);
       for (const store of [local, session]) {
-        for (const name of store.names()) if (name !== "consent") store.remove(name);
+        // The debug panel is not of the visitor.
+        for (const name of store.names()) if (!/^(consent|debug)$/.test(name)) store.remove(name);
       }
       id = "";
       user = null;

@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.sdk.script_files import CORE, PREVIEW, parts_needed, read_script
+from api.sdk.script_files import CORE, DEBUG, PREVIEW, parts_needed, read_script
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
 from tests.api.shops import Shop
@@ -150,11 +150,12 @@ def test_head_is_answered_without_a_body(shop: Shop) -> None:
     assert head.headers["content-length"] == str(len(whole.content))
 
 
-def test_the_script_of_previews_is_that_of_every_project(shop: Shop, stranger: Customer) -> None:
-    answer = script_of(shop, "/preview.js")
+@pytest.mark.parametrize("name", [PREVIEW, DEBUG])
+def test_the_script_of_a_tool_is_that_of_every_project(shop: Shop, stranger: Customer, name: str) -> None:
+    answer = script_of(shop, f"/{name}")
     assert with_headers_for_every_page(answer)
-    assert (answer.status_code, answer.content) == (200, read_script(PREVIEW))
-    assert stranger.client.get("/sdk/v1/pk_unknown/preview.js").status_code == 404
+    assert (answer.status_code, answer.content) == (200, read_script(name))
+    assert stranger.client.get(f"/sdk/v1/pk_unknown/{name}").status_code == 404
 
 
 def test_an_unknown_key_gets_a_comment_and_an_error_of_the_script_element(shop: Shop) -> None:

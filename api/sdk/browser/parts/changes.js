@@ -1,5 +1,5 @@
 // Part: changes of elements, and triggers that wait for them.
 
-import { awaitElements, changeElements } from "../element_changes.js";
+import { awaitElements, changedElements, changeElements } from "../element_changes.js";
 
-Object.assign(PARTS, { awaitElements, changeElements });
+Object.assign(PARTS, { awaitElements, changedElements, changeElements });

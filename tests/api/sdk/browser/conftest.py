@@ -7,7 +7,12 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from api.app import create_app
+from pipeline.settings import Settings
+from tests.api.customers import Customer, a_customer
+from tests.api.sdk.browser.debug_shop import Shop, a_strict_shop
 from tests.api.sdk.browser.site import Site, served_site
+from tests.api.serving import served as served_app
 
 # One of a person: headless browsers and automation are bots.
 USER_AGENT = (
@@ -64,3 +69,18 @@ def page(chromium: Browser) -> Iterator[Page]:
     context = chromium.new_context(user_agent=USER_AGENT)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture(scope="module")
+def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
+    """A customer of the service itself, on a port of its own."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
+    app = create_app(settings)
+    with served_app(app, settings) as client:
+        yield a_customer(client, app.state.services)
+
+
+@pytest.fixture
+def shop(customer: Customer, site: Site) -> Shop:
+    """A shop whose pages have the snippet of the service, and a strict policy."""
+    return a_strict_shop(customer, site)

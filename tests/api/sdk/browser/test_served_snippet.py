@@ -1,32 +1,20 @@
 """The markup of the installation on a page with a strict policy, against the service itself."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser
 
-from api.app import create_app
 from pipeline.settings import Settings
-from tests.api.customers import Customer, a_customer
+from tests.api.customers import Customer
 from tests.api.sdk.browser.conftest import USER_AGENT
 from tests.api.sdk.browser.site import Site, a_page
-from tests.api.serving import served as served_app
 from tests.waiting import wait_until
 
 CHANGE = {"selector": "h1", "action": "modify_text", "value": "Buy now"}
 STYLE = {"selector": "h1", "action": "modify_style", "value": "color: rgb(0, 128, 0)"}
 BODY = "<h1>Original</h1><button id='buy'>Buy</button>"
-
-
-@pytest.fixture(scope="module")
-def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
-    app = create_app(settings)
-    with served_app(app, settings) as client:
-        yield a_customer(client, app.state.services)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,167 @@
+"""The debug panel says for each experiment why the visitor is in or out, and what became of each event."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Route
+
+from tests.api.sdk.browser.debug_shop import Shop, changing, condition, open_panel, sections, text_of
+from tests.waiting import wait_until
+
+
+def test_each_experiment_says_why_it_is_in_or_out(shop: Shop, page: Page) -> None:
+    shop.start("Shown", variants=changing(("h1", "modify_text", "Changed"), ("h6", "modify_text", "None")))
+    shop.start("Broken", variants=changing(("p:no-such(", "modify_text", "New")))
+    shop.start("Manual", trigger="manual")
+    shop.start("Elsewhere", url="/elsewhere")
+    shop.start("German", **condition("language", "de"))
+    shop.start("Paused", "pause")
+    shop.start("Ended", "complete")
+    shop.start("Nobody", traffic_allocation=0)
+    shop.start("Account", unit={"attribute": "account"})
+    # Whose automaton is too large for a browser.
+    pattern = {"field": "url", "operator": "regex", "values": ["(shop|buy){40}[a-z]{300}x{300}"]}
+    root = {"version": 2, "root": {"operator": "and", "children": [pattern]}}
+    shop.start("By server", targeting_rules=root)
+    open_panel(shop, page, shop.token())
+    assert page.url == f"{shop.site.base}/"
+    wait_until(lambda: "In" in sections(page).get("Shown: Treatment", ""))
+    found = sections(page)
+    reasons = {
+        "Shown: Treatment": "In: assigned by hash, and keeps this variant.",
+        "Manual: Treatment": "In, and waits for its trigger: truelift.activate.",
+        "Elsewhere: out": "Out: the experiment is not on this page.",
+        "German: out": "Out: the targeting rules do not let this visitor in.",
+        "Paused: out": "Out: the experiment is paused, and takes no new visitors.",
+        "Ended: out": "Out: the experiment is completed and takes no new visitors.",
+        "Nobody: out": "Out: by hash outside the 0% of visitors that take part.",
+        "Account: out": "Out: the page has not said who the visitor's user or account is",
+        "By server: out": "Out, as the server decides: url is ",
+    }
+    assert {title: reason in found.get(title, "") for title, reason in reasons.items()} == dict.fromkeys(
+        reasons, True
+    ), found
+    # Rule by rule, with what is the case here.
+    assert "✗ on pages: starts with /elsewhere" in found["Elsewhere: out"]
+    assert "✓ on pages: starts with /" in found["German: out"]
+    assert "✗ language equals de (here: “en-US”)" in found["German: out"]
+    # Changes that were made, and those that were not.
+    assert "modify text h1: applied to 1" in found["Shown: Treatment"]
+    assert "modify text h6: no element matches" in found["Shown: Treatment"]
+    assert "modify text p:no-such(: given up:" in found["Broken: Treatment"]
+    wait_until(lambda: "exposure variant 1: stored" in text_of(page))
+    assert "pageview: stored" in text_of(page)
+
+
+def consent(page: Page, answer: str) -> None:
+    page.evaluate(f"truelift.consent({answer})")
+
+
+def test_consent_is_a_reason_and_the_panel_outlives_a_refusal(shop: Shop, page: Page) -> None:
+    shop.start("Shown", variants=changing(("h1", "modify_text", "Changed")))
+    shop.customer.patch(shop.project, {"settings": {"require_consent": True}})
+    open_panel(shop, page, shop.token())
+    assert "The visitor has not answered the question of consent yet" in sections(page)["Shown: out"]
+    assert page.evaluate("document.cookie") == ""
+    consent(page, "true")
+    wait_until(lambda: "In: assigned by hash" in sections(page).get("Shown: Treatment", ""))
+    consent(page, "false")
+    wait_until(lambda: "The visitor has refused consent" in sections(page).get("Shown: out", ""))
+    page.click("a")
+    wait_until(lambda: "Shown: out" in sections(page) if page.locator("truelift-debug h2").count() else False)
+
+
+def test_a_late_tag_is_a_reason(shop: Shop, page: Page) -> None:
+    shop.start("Shown", variants=changing(("h1", "modify_text", "Changed")))
+    shop.site.pages["/"] = shop.site.pages["/"].replace('data-timeout="10000"', 'data-timeout="1"')
+    held: list[Route] = []
+    page.route("**/sdk/v1/pk_*.js", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    page.goto(f"{shop.site.base}/#truelift_debug={shop.token()}", wait_until="commit")
+    wait_until(lambda: page.evaluate("window.truelift?.late") and held)
+    held[0].continue_()
+    wait_until(
+        lambda: (
+            page.locator("truelift-debug details").count()
+            and "Out: the script was late" in sections(page)["Shown: out"]
+        )
+    )
+    assert page.inner_text("h1") == "Original"
+
+
+def test_a_variant_from_before_is_a_reason(shop: Shop, page: Page) -> None:
+    assigned = []
+    for name, *steps in (("Kept",), ("Kept in a pause", "pause")):
+        path = shop.start(name, *steps)
+        control = shop.customer.data_of(path)["variants"][0]["id"]
+        assigned.append(f"{shop.ids[name][-6:]}:{control[-6:]}")
+    kept = {"name": "truelift_assigned", "value": ".".join(assigned), "url": shop.site.base}
+    page.context.add_cookies([kept])  # type: ignore[list-item] # as a dict
+    open_panel(shop, page, shop.token())
+    found = sections(page)
+    another = "In: keeps its variant from before; a new visitor would have another."
+    assert another in found["Kept: Control"]
+    paused = "In: keeps its variant from before; now, the experiment is paused, and takes no new visitors."
+    assert paused in found["Kept in a pause: Control"]
+
+
+def test_a_chosen_variant_is_shown_in_this_tab_and_counts_nowhere(shop: Shop, page: Page) -> None:
+    shop.start("Shown", variants=changing(("h1", "modify_text", "Changed")))
+    open_panel(shop, page, shop.token())
+    wait_until(lambda: page.inner_text("h1") == "Changed" and shop.counted() == 1)
+    kept = page.context.cookies()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.click("truelift-debug summary")
+    assert "count nowhere: nothing is sent or stored of them, and they end with the tab" in text_of(page)
+    page.click("truelift-debug button:text('Show Control')")
+    wait_until(lambda: any("preview.js" in one for one in sent) and page.inner_text("h1") == "Original")
+    page.wait_for_selector("truelift-debug summary:text('Shown: Control')")
+    assert "Variants are chosen in this tab, and nothing is counted." in text_of(page)
+    page.click("a")
+    page.wait_for_url("**/next")
+    page.wait_for_selector("truelift-debug summary:text('Shown: Control')")
+    assert page.context.cookies() == kept
+    assert not any("/sdk/track" in one or "/sdk/init" in one for one in sent)
+    counted = shop.customer.data_of(f"{shop.project}/experiments/{shop.ids['Shown']}/results")
+    (variants,) = counted["variants"].values()
+    assert {one["variant_name"]: one["visitors"] for one in variants} == {"Control": 0, "Treatment": 1}
+    page.click('truelift-debug button:text("Back to the visitor\'s own variants")')
+    page.wait_for_selector("truelift-debug summary:text('Shown: Treatment')")
+    assert page.inner_text("h1") == "Changed"
+    other = page.context.new_page()
+    other.goto(f"{shop.site.base}/")
+    wait_until(lambda: other.inner_text("h1") == "Changed")
+    assert other.locator("truelift-debug").count() == 0
+
+
+def test_the_panel_is_accessible_closes_and_opens_again(shop: Shop, page: Page) -> None:
+    shop.start("Shown")
+    shop.site.page_headers = {}
+    open_panel(shop, page, shop.token())
+    page.wait_for_selector("truelift-debug summary")
+    # By the keyboard alone: the last link of the page, the panel, its button, the first experiment.
+    page.focus("a")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("truelift-debug button:text('Show Control')")
+    violations = Axe().run(page, {"include": [["truelift-debug"]]}).response["violations"]
+    assert [one["id"] for one in violations if one["impact"] in {"serious", "critical"}] == []
+    page.keyboard.press("Escape")
+    wait_until(lambda: page.locator("truelift-debug").count() == 0)
+    page.reload()
+    wait_until(lambda: page.evaluate("window.truelift?.loaded"))
+    assert page.locator("truelift-debug").count() == 0
+    open_panel(shop, page, shop.token(), "/next")
+    page.click("truelift-debug button:text('Close')")
+    assert page.evaluate("sessionStorage.getItem('truelift_debug')") is None
+
+
+def test_the_panel_follows_the_address_and_keeps_what_is_open(shop: Shop, page: Page) -> None:
+    shop.start("Everywhere")
+    shop.start("Sale", url="/sale")
+    open_panel(shop, page, shop.token())
+    page.click("truelift-debug summary:text('Sale: out')")
+    page.evaluate("history.pushState(null, '', '/sale?size=1')")
+    page.wait_for_selector("truelift-debug details[open] summary:text('Sale: Treatment')")
+    assert page.locator("truelift-debug details[open]").count() == 1
+    page.evaluate("document.body.remove(); document.documentElement.append(document.createElement('body'))")
+    page.wait_for_selector("truelift-debug summary:text('Sale: Treatment')")
