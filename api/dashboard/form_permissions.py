@@ -44,6 +44,7 @@ def _manage_keys(caller: Caller, _: Request, catalog: Catalog) -> None:
 
 WRITE_EXPERIMENTS: Final = Permission("experiments:write", _reach_project)
 CHANGE_PROJECTS: Final = Permission("projects:write", _reach_project)
+READ_EXPERIMENTS: Final = Permission("experiments:read", _reach_project)
 CREATE_PROJECTS: Final = Permission("projects:write", _be_account_wide)
 MANAGE_KEYS: Final = Permission("api_keys:write", _manage_keys)
 

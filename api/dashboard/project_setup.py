@@ -86,15 +86,29 @@ async def create_project(request: Request, session: SignedIn) -> Response:
 
 @signed_in
 async def show_installation(request: Request, session: SignedIn) -> Response:
-    """Show the code that connects the site, and whether it was seen."""
+    """Show the code that connects the site, whether it was seen, and the form that checks a page."""
+    return await installation_page(request, session, page=request.query_params.get("page", ""))
+
+
+async def installation_page(  # noqa: PLR0913 - what the form of the check has
+    request: Request,
+    session: SignedIn,
+    *,
+    page: str,
+    status: int = 200,
+    address: str | None = None,
+    problem: str | None = None,
+) -> Response:
+    """Answer with the installation, and the address that opens a checked page or what is wrong with it."""
     path = _path(request)
     project = (await read(request, session, path))["data"]
     installation = (await read(request, session, f"{path}/installation"))["data"]
-    base_url = request.app.state.services.settings.base_url
+    base_url = str(request.app.state.services.settings.base_url)
     return await render(
         request,
         "installation.html",
         session=session,
+        status=status,
         base_url=base_url,
         is_elsewhere=urlsplit(base_url).netloc != request.url.netloc,
         project=project,
@@ -103,6 +117,10 @@ async def show_installation(request: Request, session: SignedIn) -> Response:
         state=await _state(request, session),
         consent_choices={name: label for name, (label, _) in CONSENT.items()},
         consent=_consent_of(project["settings"]),
+        page=page or project["url"],
+        address=address,
+        problem=problem,
+        bookmark=f"{request.url.scheme}://{request.url.netloc}{path}/installation?page=",
     )
 
 

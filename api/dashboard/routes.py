@@ -18,6 +18,7 @@ from api.dashboard.charts import answer_chart
 from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
 from api.dashboard.experiments import confirm_step, export_visitors, show_experiment, take_step
 from api.dashboard.meanings import show_meanings
+from api.dashboard.page_check import start_page_check
 from api.dashboard.programme import show_programme
 from api.dashboard.project_setup import (
     answer_state,
@@ -54,6 +55,7 @@ ROUTES: Final = (
     Route("/projects/{project_id}", show_project),
     Route("/projects/{project_id}/installation", show_installation),
     Route("/projects/{project_id}/installation/consent", change_consent, methods=["POST"]),
+    Route("/projects/{project_id}/installation/check", start_page_check, methods=["POST"]),
     Route("/projects/{project_id}/installation/state.json", answer_state),
     Route("/projects/{project_id}/programme", show_programme),
     Route("/projects/{project_id}/experiments/new", show_new_draft),

@@ -15,11 +15,16 @@ from tests.waiting import wait_until
 
 @contextmanager
 def served(
-    app: FastAPI, settings: Settings | None = None, *, access_log: bool = False, **options: float
+    app: FastAPI,
+    settings: Settings | None = None,
+    *,
+    port: int = 0,
+    access_log: bool = False,
+    **options: float,
 ) -> Iterator[httpx2.Client]:
     """Serve until the end, with options of uvicorn; yields a client whose base URL is the service's."""
     logs = {"log_config": None, "log_level": None, "access_log": access_log}
-    server = uvicorn.Server(server_config(app, settings or Settings(), port=0, **logs, **options))
+    server = uvicorn.Server(server_config(app, settings or Settings(), port=port, **logs, **options))
     thread = threading.Thread(target=server.run)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())

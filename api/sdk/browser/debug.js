@@ -1,6 +1,12 @@
 // Debug panel: what happens on this page and why, for the person who asks in the address.
 
-import { answerDashboard, blockedDirectives, trust, watchPolicy } from "./debug_check.js";
+import {
+  answerDashboard,
+  blockedDirectives,
+  noteReached,
+  trust,
+  watchPolicy,
+} from "./debug_check.js";
 import { events, listenForAnswers } from "./debug_events.js";
 import { openPanel } from "./debug_panel.js";
 import { pageLines, targetingLines, whyHere, whyNothing } from "./debug_reasons.js";
@@ -38,6 +44,7 @@ const ask = async () => {
     const visit = { ...VISIT(), visitor_id: VISIT().visitor_id || null };
     const answer = await post("debug", JSON.stringify({ token, visit }));
     const content = await answer.json();
+    noteReached(true);
     if (page !== asked) return;
     isAllowed = answer.ok;
     named = answer.ok ? content.experiments : [];
@@ -46,6 +53,7 @@ const ask = async () => {
       : `Names, rules and verdicts are not shown: ${content.error.message}.`;
     if (answer.ok) trust(content.dashboard);
   } catch {
+    noteReached(false);
     access = `The service does not answer this page at ${base}.`;
   }
 };

@@ -34,6 +34,15 @@ export const watchPolicy = () => {
 
 export const blockedDirectives = () => [...blocked].sort();
 
+/** Whether the service answers the page; null before it is known. */
+/** @type {boolean | null} */
+let isReached = null;
+
+/** @type {(isIt: boolean) => void} */
+export const noteReached = (isIt) => {
+  isReached = isIt;
+};
+
 /** @type {(origin: string) => void} */
 export const trust = (origin) => trusted.add(origin);
 
@@ -49,6 +58,7 @@ export const answerDashboard = () =>
       base,
       blocked: blockedDirectives(),
       hindrance: hindrance(),
+      isReached,
       ...summary(),
     };
     /** @type {Window} */ (source).postMessage(report, origin);

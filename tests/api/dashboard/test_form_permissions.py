@@ -14,6 +14,7 @@ FORMS = {
     "/account/keys": "api_keys:write",
     "/account/members": "api_keys:write",
     "/account/members/nobody": "api_keys:write",
+    "{project}/installation/check": "experiments:read",
     "{project}/experiments/new": "experiments:write",
     "{experiment}/edit": "experiments:write",
 }

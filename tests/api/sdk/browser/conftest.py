@@ -13,6 +13,7 @@ from tests.api.customers import Customer, a_customer
 from tests.api.sdk.browser.debug_shop import Shop, a_strict_shop
 from tests.api.sdk.browser.site import Site, served_site
 from tests.api.serving import served as served_app
+from tests.pasted_lines import free_port
 
 # One of a person: headless browsers and automation are bots.
 USER_AGENT = (
@@ -74,9 +75,11 @@ def page(chromium: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
     """A customer of the service itself, on a port of its own."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
+    port = free_port()
+    folder = tmp_path_factory.mktemp("store")
+    settings = Settings(data_dir=folder, base_url=f"http://127.0.0.1:{port}", fresh_read_seconds=60)
     app = create_app(settings)
-    with served_app(app, settings) as client:
+    with served_app(app, settings, port=port) as client:
         yield a_customer(client, app.state.services)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from pipeline.settings import Settings
 from tests.api.customers import Customer
 from tests.api.sdk.browser.conftest import USER_AGENT
 from tests.api.sdk.browser.site import Site, a_page
@@ -50,11 +49,10 @@ def a_shop(customer: Customer, site: Site, **fields: object) -> Shop:
     experiment = customer.an_experiment(project, **{**body, **fields})
     assert customer.post(f"{experiment}/start").status_code == 200
     installation = customer.data_of(f"{project}/installation")
-    here, there = str(Settings().base_url).rstrip("/"), str(customer.client.base_url).rstrip("/")
-    policy = installation["content_security_policy"].replace(here, there)
+    policy = installation["content_security_policy"]
     strict = f"{policy}; style-src 'none'; trusted-types truelift; require-trusted-types-for 'script'"
     site.page_headers = {"Content-Security-Policy": strict}
-    site.pages["/"] = a_page(BODY, head=installation["snippet_html"].replace(here, there))
+    site.pages["/"] = a_page(BODY, head=installation["snippet_html"])
     return Shop(customer, project, experiment)
 
 
