@@ -85,7 +85,8 @@ export const targetingLines = (named, own) => {
     const here = seen === null ? "not known" : `“${seen}”`;
     return { text: `${text} (here: ${here})`, holds: holds(mine, attributeOf, matches) };
   };
-  return named.children.length ? [line(named, own ?? undefined)] : [];
+  const root = line(named, own ?? undefined);
+  return named.operator === "and" ? (root.parts ?? []) : [root];
 };
 
 /** Why nothing is decided on a page at all. */
@@ -170,11 +171,8 @@ export const whyHere = (experiment, named) => {
   const refusal = whyNotNew(experiment, named);
   const stored = storedVariant(placeOfUnit(experiment, unit), experiment.variants);
   if (refusal && !stored) return `Out: ${refusal}.`;
-  if (!stored && PARTS.isUnsettled?.(experiment, unit)) {
-    return CURRENT().has(experiment.id)
-      ? whyShown(experiment, "has the first variant, which the server knows")
-      : "Out: weights have changed since the start, and the server has not told the first variant.";
-  }
+  if (!stored && PARTS.isUnsettled?.(experiment, unit))
+    return "Out: weights have changed since the start, and the server has not told the first variant.";
   if (experiment.type === "redirect" && !PARTS.canRedirect?.())
     return "Out: this browser stores nothing, so that no redirect can be made and counted.";
   const index = experiment.variants.findIndex(({ id }) => id === stored);

@@ -1,9 +1,13 @@
 """The debug panel says for each experiment why the visitor is in or out, and what became of each event."""
 
+import json
+
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route
 
+from api.sdk.script_files import DEBUG, read_script
 from tests.api.sdk.browser.debug_shop import Shop, changing, condition, open_panel, sections, text_of
+from tests.api.sdk.browser.site import KEY, Site, a_config, a_page, an_experiment
 from tests.waiting import wait_until
 
 
@@ -49,6 +53,8 @@ def test_each_experiment_says_why_it_is_in_or_out(shop: Shop, page: Page) -> Non
     assert "modify text p:no-such(: given up:" in found["Broken: Treatment"]
     wait_until(lambda: "exposure variant 1: stored" in text_of(page))
     assert "pageview: stored" in text_of(page)
+    page.evaluate("truelift.revenue(1e17)")
+    wait_until(lambda: "conversion purchase: rejected: revenue_cents must be" in text_of(page))
 
 
 def consent(page: Page, answer: str) -> None:
@@ -165,3 +171,56 @@ def test_the_panel_follows_the_address_and_keeps_what_is_open(shop: Shop, page: 
     assert page.locator("truelift-debug details[open]").count() == 1
     page.evaluate("document.body.remove(); document.documentElement.append(document.createElement('body'))")
     page.wait_for_selector("truelift-debug summary:text('Sale: Treatment')")
+
+
+def test_a_first_variant_that_the_server_does_not_tell_is_a_reason(site: Site, page: Page) -> None:
+    experiment = an_experiment(unsettled=[[0, 2**31]])
+    site.config = a_config(experiment)
+    site.pages["/"] = a_page(head=site.tag())
+    site.files[f"/sdk/v1/{KEY}/debug.js"] = read_script(DEBUG).decode()
+    named = {
+        **{name: experiment[name] for name in ("id", "test_key", "status")},
+        "name": "Weighed anew",
+        "traffic_allocation": 100,
+        "variants": [{"id": one["id"], "name": one["id"]} for one in experiment["variants"]],
+        "pages": [],
+        "targeting": {"operator": "and", "children": []},
+        "reason": "",
+    }
+    answer = {"project": "Shop", "dashboard": site.service, "experiments": [named]}
+    site.files["/api/v1/sdk/debug"] = json.dumps(answer)
+    # murmur3("v:salt:1:returning-1") is in the lower half.
+    known = {"name": "truelift_visitor", "value": "returning-1", "url": site.base}
+    page.context.add_cookies([known])  # type: ignore[list-item] # its keys are those of a cookie
+    page.goto(f"{site.base}/#truelift_debug=token")
+    page.wait_for_selector("truelift-debug summary")
+    assert "Out: weights have changed since the start" in sections(page)["Weighed anew: out"]
+
+
+def test_a_service_out_of_reach_is_said(shop: Shop, page: Page) -> None:
+    shop.start("Shown")
+    page.route("**/api/v1/sdk/*", lambda route: route.abort())
+    page.goto(f"{shop.site.base}/#truelift_debug={shop.token()}")
+    base = str(shop.customer.client.base_url).rstrip("/")
+    page.wait_for_selector("truelift-debug h2")
+    wait_until(lambda: f"The service does not answer this page at {base}." in text_of(page))
+    assert sections(page).keys() == {"shown: variant 1"}
+
+
+def test_a_draft_is_shown_by_choice(shop: Shop, page: Page) -> None:
+    path = shop.customer.an_experiment(
+        shop.project, name="Draft", url="/", variants=changing(("h1", "modify_text", "Drafted"))
+    )
+    open_panel(shop, page, shop.token())
+    page.click("truelift-debug summary:text('Draft: out')")
+    assert "Out: the experiment is draft" in sections(page)["Draft: out"]
+    page.click("truelift-debug button:text('Show Treatment')")
+    page.wait_for_selector("truelift-debug summary:text('Draft: Treatment')")
+    wait_until(lambda: page.inner_text("h1") == "Drafted")
+    # The end of the panel is that of the choice.
+    page.focus("truelift-debug button")
+    page.keyboard.press("Escape")
+    wait_until(lambda: page.locator("truelift-debug").count() == 0 and page.inner_text("h1") == "Original")
+    assert page.evaluate("sessionStorage.getItem('truelift_preview')") is None
+    assert shop.counted() <= 1
+    assert shop.customer.data_of(path)["status"] == "draft"
