@@ -16,7 +16,9 @@ export const askServer = async (
     // An empty address is none.
     const body = JSON.stringify({ ...visit, url: visit.url || undefined });
     const answer = await connection.post("init", body, { signal: abort.signal });
-    return answer.ok ? (await answer.json()).assignments : [];
+    const { assignments } = answer.ok ? await answer.json() : { assignments: [] };
+    // Something else than the service may answer.
+    return Array.isArray(assignments) ? assignments : [];
   } catch {
     return [];
   } finally {

@@ -33,7 +33,7 @@ def open_page(site: Site, page: Page, package: Installed, *, head: str = "", pat
     </script>"""
     site.pages[path] = a_page(head=head + module)
     page.goto(f"{site.base}{path}")
-    page.wait_for_function("window.make")
+    page.wait_for_function("Boolean(window.make)")
 
 
 def begin(page: Page, **options: Any) -> None:
@@ -137,6 +137,9 @@ def test_what_is_called_before_the_script_has_loaded_waits_for_it(
     page.evaluate(
         f"""() => {{
           const tag = Object.assign(document.createElement("script"), {{ src: "{source}", async: true }});
+          tag.id = "truelift";
+          // The original may be seen first.
+          tag.dataset.timeout = "0";
           document.head.append(tag);
           window.client = make({{}});
           client.track("early");
@@ -292,6 +295,27 @@ def test_variants_are_those_of_the_pages_of_the_experiment(
     assert page.evaluate("client.peek('test-1')") is None
     page.evaluate("history.pushState(null, '', '/shop')")
     assert page.evaluate("client.peek('test-1').index") == 1
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_visitor_whose_variant_is_lost_after_a_change_of_weights_is_asked_for(
+    site: Site, page: Page, package: Installed, *, is_answered: bool
+) -> None:
+    site.config = a_config(an_experiment(unsettled=[[0, 2**32]]))
+    open_page(site, page, package)
+    begin(page)
+    # Who is new cannot have had another variant.
+    assert page.evaluate("client.peek('test-1').index") == 1
+    first = {"experiment_id": "exp_000001", "variant_id": "var_000001a", "covers_page": True}
+    site.init = lambda _: {"assignments": [first]} if is_answered else {}
+    page.evaluate("sessionStorage.clear()")
+    open_page(site, page, package)
+    begin(page)
+    assert page.evaluate("client.variant('test-1')?.index ?? null") == (0 if is_answered else None)
+    page.evaluate("client.track('done')")
+    wait_until(lambda: site.events("custom_event"))
+    assert len(site.events("exposure")) == is_answered
+    assert sum(path.startswith("/api/v1/sdk/init") for _, path, _ in site.requests) == 1
 
 
 BOOTSTRAP = {

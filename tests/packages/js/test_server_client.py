@@ -231,6 +231,32 @@ def test_names_of_the_definition_are_for_servers_alone(package: Installed, site:
     assert done["bootstrap"]["visitorId"] == "v1"
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_after_a_change_of_weights_the_service_tells_the_first_variant_or_nobody_is_counted(
+    package: Installed, site: Site, *, is_answered: bool
+) -> None:
+    # By the present weights the visitor would get the second variant.
+    site.config = a_config(an_experiment(unsettled=[[0, 2**32]]), an_experiment(number=2))
+    first = {"experiment_id": "exp_000001", "variant_id": "var_000001a", "covers_page": True}
+    site.init = lambda _: {"assignments": [first]} if is_answered else {}
+    script = """
+      const shown = [];
+      for (const _ of [1, 2]) {
+        const visitor = client.forVisitor("v1");
+        await visitor.ready;
+        shown.push(["test-1", "test-2"].map((key) => visitor.variant(key)?.index ?? null));
+      }
+      await end({ shown });
+    """
+    done = run(package, site, script)
+    assert done["shown"] == [[0 if is_answered else None, 1]] * 2
+    exposed = ["exp_000001", "exp_000002"] if is_answered else ["exp_000002"]
+    assert [event["experiment_id"] for event in site.events("exposure")] == exposed
+    # What is known is not asked for again.
+    asked = sum(path.startswith("/api/v1/sdk/init") for _, path, _ in site.requests)
+    assert asked == (1 if is_answered else 2)
+
+
 def test_only_the_service_decides_patterns_that_are_too_large_and_is_asked_once(
     package: Installed, site: Site
 ) -> None:
