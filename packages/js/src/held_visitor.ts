@@ -1,6 +1,7 @@
 // The visitor of a client: the one of a browser, with its cookies, or one that is held in memory.
 
 import type { Config, Variant } from "../../../api/sdk/browser/config.js";
+import { whenActive } from "../../../api/sdk/browser/lifetime.js";
 import { referrer } from "../../../api/sdk/browser/referrer.js";
 import { readBoth, session, writeBoth } from "../../../api/sdk/browser/storage.js";
 import { createVisitor, mergedAttributes } from "../../../api/sdk/browser/visitor.js";
@@ -39,8 +40,10 @@ export const browserVisitor = (config: Config, id: string | undefined): HeldVisi
   if (/[?&]_tl=/.test(location.search)) session.set("handed", "1");
   const visitor = createVisitor(config);
   visitor.recallVisitor();
-  visitor.keepVisitor();
-  visitor.tidyAddress();
+  whenActive(() => {
+    visitor.keepVisitor();
+    visitor.tidyAddress();
+  });
   return {
     visitorId: visitor.visitorId,
     userId: visitor.userId,

@@ -10,7 +10,8 @@ import { browserVisitor, isCookieId, memoryVisitor } from "./held_visitor.js";
 import { createProject, type Project } from "./project.js";
 import { createTagClient, findTag } from "./tag_client.js";
 import type { AnyFlags, Bootstrap, Client, ClientOptions } from "./types.js";
-import { createVisitorClient, type Place } from "./visitor_client.js";
+import { createVisitorClient } from "./visitor_client.js";
+import type { Place } from "./visitor_state.js";
 
 export type * from "./types.js";
 
