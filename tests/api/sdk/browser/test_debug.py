@@ -2,7 +2,7 @@
 
 import json
 
-from axe_playwright_python.sync_playwright import Axe
+import pytest
 from playwright.sync_api import Page, Route
 
 from api.sdk.script_files import DEBUG, read_script
@@ -25,9 +25,13 @@ def test_each_experiment_says_why_it_is_in_or_out(shop: Shop, page: Page) -> Non
     pattern = {"field": "url", "operator": "regex", "values": ["(shop|buy){40}[a-z]{300}x{300}"]}
     root = {"version": 2, "root": {"operator": "and", "children": [pattern]}}
     shop.start("By server", targeting_rules=root)
+    anywhere = {**pattern, "values": [f"{pattern['values'][0]}|localhost"]}
+    in_all = {"version": 2, "root": {"operator": "and", "children": [anywhere]}}
+    shop.start("In by server", targeting_rules=in_all)
     open_panel(shop, page, shop.token())
     assert page.url == f"{shop.site.base}/"
     wait_until(lambda: "In" in sections(page).get("Shown: Treatment", ""))
+    wait_until(lambda: "In by server: Treatment" in sections(page))
     found = sections(page)
     reasons = {
         "Shown: Treatment": "In: assigned by hash, and keeps this variant.",
@@ -39,6 +43,7 @@ def test_each_experiment_says_why_it_is_in_or_out(shop: Shop, page: Page) -> Non
         "Nobody: out": "Out: by hash outside the 0% of visitors that take part.",
         "Account: out": "Out: the page has not said who the visitor's user or account is",
         "By server: out": "Out, as the server decides: url is ",
+        "In by server: Treatment": "In: assigned by the server.",
     }
     assert {title: reason in found.get(title, "") for title, reason in reasons.items()} == dict.fromkeys(
         reasons, True
@@ -75,6 +80,57 @@ def test_consent_is_a_reason_and_the_panel_outlives_a_refusal(shop: Shop, page: 
     wait_until(lambda: "Shown: out" in sections(page) if page.locator("truelift-debug h2").count() else False)
 
 
+def test_each_rule_of_a_group_says_whether_it_holds(shop: Shop, page: Page) -> None:
+    german = {"field": "language", "operator": "equals", "values": ["de"]}
+    english = {"field": "language", "operator": "starts_with", "values": ["en"]}
+    local = {"field": "url", "operator": "regex", "values": ["^http://local.*:[0-9]+/$"]}
+    size = {"field": "query_param", "key": "size", "operator": "exists"}
+    groups = [{"operator": "or", "children": [german, local]}, {"operator": "not", "children": [english]}]
+    root = {"operator": "and", "children": [*groups, size]}
+    shop.start("Grouped", targeting_rules={"version": 2, "root": root})
+    open_panel(shop, page, shop.token())
+    lines = sections(page)["Grouped: out"]
+    order = (
+        "✓ one of these",
+        "✗ language equals de (here: “en-US”)",
+        "✓ url regex ^http://local.*:[0-9]+/$ (here: “http://localhost",
+        "✗ none of these",
+        "✓ language starts with en (here: “en-US”)",
+        "✗ query_param “size” exists  (here: not known)",
+    )
+    places = [lines.find(line) for line in order]
+    assert places == sorted(places)
+    assert -1 not in places, lines
+
+
+@pytest.mark.parametrize(
+    ("setting", "signal", "reason"),
+    [
+        ("respect_dnt", "[navigator, 'doNotTrack', '1']", "This browser sends DNT"),
+        ("respect_gpc", "[navigator, 'globalPrivacyControl', true]", "This browser sends GPC"),
+        ("bot_filtering", "[navigator, 'webdriver', true]", "This browser is automated"),
+    ],
+)
+def test_a_signal_of_the_browser_is_a_reason(
+    shop: Shop, page: Page, setting: str, signal: str, reason: str
+) -> None:
+    shop.start("Shown")
+    shop.customer.patch(shop.project, {"settings": {setting: True}})
+    page.add_init_script(
+        f"{{ const [on, name, value] = {signal}; Object.defineProperty(on, name, {{ value }}) }}"
+    )
+    open_panel(shop, page, shop.token())
+    assert reason in sections(page)["Shown: out"]
+
+
+def test_a_browser_that_stores_nothing_has_no_redirect(shop: Shop, page: Page) -> None:
+    shop.start("Redirect", type="redirect", variants=changing(("html", "replace", "/next")))
+    page.add_init_script("delete window.sessionStorage; window.name = 'of the page'")
+    page.add_init_script("Object.defineProperty(window, 'sessionStorage', { get() { throw Error() } })")
+    open_panel(shop, page, shop.token())
+    assert "Out: this browser stores nothing" in sections(page)["Redirect: out"]
+
+
 def test_a_late_tag_is_a_reason(shop: Shop, page: Page) -> None:
     shop.start("Shown", variants=changing(("h1", "modify_text", "Changed")))
     shop.site.pages["/"] = shop.site.pages["/"].replace('data-timeout="10000"', 'data-timeout="1"')
@@ -108,71 +164,6 @@ def test_a_variant_from_before_is_a_reason(shop: Shop, page: Page) -> None:
     assert paused in found["Kept in a pause: Control"]
 
 
-def test_a_chosen_variant_is_shown_in_this_tab_and_counts_nowhere(shop: Shop, page: Page) -> None:
-    shop.start("Shown", variants=changing(("h1", "modify_text", "Changed")))
-    open_panel(shop, page, shop.token())
-    wait_until(lambda: page.inner_text("h1") == "Changed" and shop.counted() == 1)
-    kept = page.context.cookies()
-    sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url))
-    page.click("truelift-debug summary")
-    assert "count nowhere: nothing is sent or stored of them, and they end with the tab" in text_of(page)
-    page.click("truelift-debug button:text('Show Control')")
-    wait_until(lambda: any("preview.js" in one for one in sent) and page.inner_text("h1") == "Original")
-    page.wait_for_selector("truelift-debug summary:text('Shown: Control')")
-    assert "Variants are chosen in this tab, and nothing is counted." in text_of(page)
-    page.click("a")
-    page.wait_for_url("**/next")
-    page.wait_for_selector("truelift-debug summary:text('Shown: Control')")
-    assert page.context.cookies() == kept
-    assert not any("/sdk/track" in one or "/sdk/init" in one for one in sent)
-    counted = shop.customer.data_of(f"{shop.project}/experiments/{shop.ids['Shown']}/results")
-    (variants,) = counted["variants"].values()
-    assert {one["variant_name"]: one["visitors"] for one in variants} == {"Control": 0, "Treatment": 1}
-    page.click('truelift-debug button:text("Back to the visitor\'s own variants")')
-    page.wait_for_selector("truelift-debug summary:text('Shown: Treatment')")
-    assert page.inner_text("h1") == "Changed"
-    other = page.context.new_page()
-    other.goto(f"{shop.site.base}/")
-    wait_until(lambda: other.inner_text("h1") == "Changed")
-    assert other.locator("truelift-debug").count() == 0
-
-
-def test_the_panel_is_accessible_closes_and_opens_again(shop: Shop, page: Page) -> None:
-    shop.start("Shown")
-    shop.site.page_headers = {}
-    open_panel(shop, page, shop.token())
-    page.wait_for_selector("truelift-debug summary")
-    # By the keyboard alone: the last link of the page, the panel, its button, the first experiment.
-    page.focus("a")
-    for _ in range(3):
-        page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("truelift-debug button:text('Show Control')")
-    violations = Axe().run(page, {"include": [["truelift-debug"]]}).response["violations"]
-    assert [one["id"] for one in violations if one["impact"] in {"serious", "critical"}] == []
-    page.keyboard.press("Escape")
-    wait_until(lambda: page.locator("truelift-debug").count() == 0)
-    page.reload()
-    wait_until(lambda: page.evaluate("window.truelift?.loaded"))
-    assert page.locator("truelift-debug").count() == 0
-    open_panel(shop, page, shop.token(), "/next")
-    page.click("truelift-debug button:text('Close')")
-    assert page.evaluate("sessionStorage.getItem('truelift_debug')") is None
-
-
-def test_the_panel_follows_the_address_and_keeps_what_is_open(shop: Shop, page: Page) -> None:
-    shop.start("Everywhere")
-    shop.start("Sale", url="/sale")
-    open_panel(shop, page, shop.token())
-    page.click("truelift-debug summary:text('Sale: out')")
-    page.evaluate("history.pushState(null, '', '/sale?size=1')")
-    page.wait_for_selector("truelift-debug details[open] summary:text('Sale: Treatment')")
-    assert page.locator("truelift-debug details[open]").count() == 1
-    page.evaluate("document.body.remove(); document.documentElement.append(document.createElement('body'))")
-    page.wait_for_selector("truelift-debug summary:text('Sale: Treatment')")
-
-
 def test_a_first_variant_that_the_server_does_not_tell_is_a_reason(site: Site, page: Page) -> None:
     experiment = an_experiment(unsettled=[[0, 2**31]])
     site.config = a_config(experiment)
@@ -195,32 +186,3 @@ def test_a_first_variant_that_the_server_does_not_tell_is_a_reason(site: Site, p
     page.goto(f"{site.base}/#truelift_debug=token")
     page.wait_for_selector("truelift-debug summary")
     assert "Out: weights have changed since the start" in sections(page)["Weighed anew: out"]
-
-
-def test_a_service_out_of_reach_is_said(shop: Shop, page: Page) -> None:
-    shop.start("Shown")
-    page.route("**/api/v1/sdk/*", lambda route: route.abort())
-    page.goto(f"{shop.site.base}/#truelift_debug={shop.token()}")
-    base = str(shop.customer.client.base_url).rstrip("/")
-    page.wait_for_selector("truelift-debug h2")
-    wait_until(lambda: f"The service does not answer this page at {base}." in text_of(page))
-    assert sections(page).keys() == {"shown: variant 1"}
-
-
-def test_a_draft_is_shown_by_choice(shop: Shop, page: Page) -> None:
-    path = shop.customer.an_experiment(
-        shop.project, name="Draft", url="/", variants=changing(("h1", "modify_text", "Drafted"))
-    )
-    open_panel(shop, page, shop.token())
-    page.click("truelift-debug summary:text('Draft: out')")
-    assert "Out: the experiment is draft" in sections(page)["Draft: out"]
-    page.click("truelift-debug button:text('Show Treatment')")
-    page.wait_for_selector("truelift-debug summary:text('Draft: Treatment')")
-    wait_until(lambda: page.inner_text("h1") == "Drafted")
-    # The end of the panel is that of the choice.
-    page.focus("truelift-debug button")
-    page.keyboard.press("Escape")
-    wait_until(lambda: page.locator("truelift-debug").count() == 0 and page.inner_text("h1") == "Original")
-    assert page.evaluate("sessionStorage.getItem('truelift_preview')") is None
-    assert shop.counted() <= 1
-    assert shop.customer.data_of(path)["status"] == "draft"
