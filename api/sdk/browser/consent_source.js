@@ -59,10 +59,15 @@ const watchTcf = (tell) => {
 };
 
 /**
- * Tell what the visitor has answered, now and whenever that changes.
+ * Tell what the visitor has answered, now and whenever that changes; a platform that fails has no answer.
  *
  * @param {import("./config.js").Settings} settings
  * @param {Tell} tell
  */
-export const watchConsent = ({ consent_source }, tell) =>
-  (consent_source === "tcf" ? watchTcf : watchConsentMode)(tell);
+export const watchConsent = ({ consent_source }, tell) => {
+  try {
+    (consent_source === "tcf" ? watchTcf : watchConsentMode)(tell);
+  } catch (error) {
+    console.error(error);
+  }
+};

@@ -178,6 +178,21 @@ def test_default_that_comes_to_deny_takes_back_what_was_granted(site: Site, page
     assert not changed(page)
 
 
+FAILING = {
+    "google_consent_mode": "Object.defineProperty(window, 'dataLayer', { get: () => nowhere })",
+    "tcf": "window.__tcfapi = () => { throw new Error('not ready') }",
+}
+
+
+@sources
+def test_platform_that_fails_leaves_the_answer_to_the_page(site: Site, page: Page, source: str) -> None:
+    open_page(site, page, source, FAILING[source], "truelift.track('signup')")
+    assert not changed(page)
+    page.evaluate("truelift.consent(true)")
+    wait_until(lambda: site.events("custom_event") and site.events("exposure"))
+    assert changed(page)
+
+
 @pytest.mark.parametrize(
     ("answer", "is_granted"),
     [
