@@ -29,6 +29,7 @@ from api.schemas.projects import NewProject, Project, ProjectInstallation, Proje
 from engine.design.project import Project as ProjectValue
 from engine.design.project import draft_project, revise_project
 from pipeline.jobs.jobs import REMOVE_DELETED
+from pipeline.results.project_totals import ProjectExperiments
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.ids import new_id, new_sdk_key
 
@@ -104,8 +105,10 @@ def get_project_stats(
     project: ReadableProject, catalog: CatalogDep, results: ResultsDep, now: Now
 ) -> Single[ProjectStats]:
     """Count the project's experiments, and the visitors and conversions of all of them together."""
-    experiments = catalog.experiments.of_project(project.id)
-    return Single(data=ProjectStats.of(experiments, results.totals(project, experiments, now=now)))
+    numbers = catalog.experiments.numbers(project.id)
+    experiments = ProjectExperiments(numbers.version, partial(catalog.experiments.of_project, project.id))
+    totals = results.project_totals.of(project, experiments, now=now)
+    return Single(data=ProjectStats.of(numbers, totals))
 
 
 @router.get("/{id}/installation", responses=documented("not_found"))

@@ -1,6 +1,5 @@
 """Answers about projects."""
 
-from collections.abc import Collection
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -8,10 +7,10 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from engine.design import project
-from engine.design.experiment import Experiment
 from engine.vocabulary import Platform
 from pipeline.erasure import person_erasure
-from pipeline.store.warehouse.visitor_totals import Totals
+from pipeline.results.project_totals import Totals
+from pipeline.store.catalog.experiment_changes import ExperimentNumbers
 
 TIMEZONE = "IANA time zone of the reported days, such as `America/New_York`; UTC while null."
 
@@ -63,11 +62,11 @@ class ProjectStats(BaseModel):
     conversions_30d: int = Field(description="Visitors who converted on a primary goal in the last 30 days.")
 
     @classmethod
-    def of(cls, experiments: Collection[Experiment], totals: Totals) -> "ProjectStats":
+    def of(cls, experiments: ExperimentNumbers, totals: Totals) -> "ProjectStats":
         """Describe the totals over all experiments of a project."""
         return cls(
-            total_experiments=len(experiments),
-            running_experiments=sum(experiment.status == "running" for experiment in experiments),
+            total_experiments=experiments.total,
+            running_experiments=experiments.running,
             total_visitors=totals.visitors,
             total_conversions=totals.converted,
             visitors_30d=totals.recent_visitors,

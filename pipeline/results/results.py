@@ -1,9 +1,9 @@
 """Results of experiments: reports, evidence, segments and totals."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from engine.design.lifecycle import OPEN
 from engine.design.project import Project
 from engine.design.running_time import running_days
 from engine.design.units import is_clustered
-from engine.local_days import epoch_microseconds, local_day
+from engine.local_days import local_day
 from pipeline.results.evidence import days_of, evidence_of
 from pipeline.results.filters import (
     FILTERS,
@@ -28,6 +28,7 @@ from pipeline.results.filters import (
     validate_dimension,
 )
 from pipeline.results.observation import Observation, published_at
+from pipeline.results.project_totals import ProjectTotals
 from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.results_version import ResultsVersion
 from pipeline.results.segment_evidence import segment_evidence_of
@@ -43,16 +44,12 @@ from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 from pipeline.store.warehouse.selected_visitors import SelectedVisitors
-from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals, read_totals
 from pipeline.store.warehouse.visitors import has_rows
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 
-# The window of recent visitors in totals.
-RECENTLY: Final = timedelta(days=30)
 _NO_FILTERS: Final = SegmentFilters()
 
 
@@ -83,6 +80,7 @@ class Results:
         self._looks = looks
         self._data_dir = settings.data_dir
         self._fresh_read_seconds = settings.fresh_read_seconds
+        self.project_totals = ProjectTotals(warehouse, rollup, seconds=settings.fresh_read_seconds)
         # By experiment, the state in which `record_due_look` analyzed it.
         self._looked_at: dict[str, tuple[object, ...]] = {}
         self._evidence, self._reports = SharedReads[Evidence](), SharedReads[Report]()
@@ -245,14 +243,6 @@ class Results:
             ],
         }
 
-    def totals(self, project: Project, experiments: Iterable[Experiment], *, now: datetime) -> Totals:
-        """Count the distinct visitors of a project's experiments, in total and in the 30 days up to `now`."""
-        self._rollup.refresh_within(project.id, self._fresh_read_seconds)
-        with self._warehouse.transaction() as cursor:
-            known = [(one, found) for one in experiments if (found := published_rollups.find(cursor, one.id))]
-            counted = [_counted(one, found) for one, found in known]
-            return read_totals(cursor, counted, since_us=epoch_microseconds(now - RECENTLY))
-
     def version(self, experiment: Experiment, project: Project, *, now: datetime) -> ResultsVersion:
         """Return the version of an experiment's results, from memory."""
         publications, goals = self._rollup.publications, [goal.id for goal in experiment.goals]
@@ -320,13 +310,6 @@ class Results:
                 yield None
                 return
             yield Observation(everyone, experiment, published, read.fresh_at or published_at(published))
-
-
-def _counted(experiment: Experiment, published: Published) -> CountedExperiment:
-    goal = experiment.primary_goal
-    # A goal added since the last count has no position in the tables yet.
-    place = published.goals.index(goal.id) if goal and goal.id in published.goals else None
-    return CountedExperiment(experiment.id, len(published.variants), place)
 
 
 def _label(key: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, Text, cast, func, select
@@ -97,6 +97,26 @@ def read_changes(
         return ExperimentChanges(version, written)
     present = frozenset(connection.scalars(select(experiments.c.id).where(is_this)))
     return ExperimentChanges(version, written, expected - present)
+
+
+class ExperimentNumbers(NamedTuple):
+    """How many experiments a project has, and how many of them run, at a version."""
+
+    version: int
+    total: int
+    running: int
+
+
+def read_numbers(connection: Connection, project_id: str) -> ExperimentNumbers:
+    """Count the experiments of a project; none of an unknown one."""
+    version = connection.scalar(select(projects.c.experiments_version).where(projects.c.id == project_id))
+    counts = (
+        select(experiments.c.status, func.count())
+        .where(experiments.c.project_id == project_id)
+        .group_by(experiments.c.status)
+    )
+    by_status = {row[0]: row[1] for row in connection.execute(counts)}
+    return ExperimentNumbers(version or 0, sum(by_status.values()), by_status.get("running", 0))
 
 
 def next_version(connection: Connection, project_id: str) -> int:

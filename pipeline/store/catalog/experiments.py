@@ -15,7 +15,13 @@ from engine.vocabulary import Status
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
-from pipeline.store.catalog.experiment_changes import ExperimentChanges, next_version, read_changes
+from pipeline.store.catalog.experiment_changes import (
+    ExperimentChanges,
+    ExperimentNumbers,
+    next_version,
+    read_changes,
+    read_numbers,
+)
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.payload_room import payload_bytes, require_room
@@ -102,6 +108,11 @@ class Experiments:
         """Read what changed of a project's experiments since a version, as `read_changes` does."""
         with self._database.read() as connection:
             return read_changes(connection, project_id, since, known)
+
+    def numbers(self, project_id: str) -> ExperimentNumbers:
+        """Count the experiments of a project, as `read_numbers` does."""
+        with self._database.read() as connection:
+            return read_numbers(connection, project_id)
 
     def in_statuses(self, statuses: Iterable[Status]) -> list[Experiment]:
         """List the experiments of every project in those statuses, oldest first."""

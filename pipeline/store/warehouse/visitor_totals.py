@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.visitors import result_table
 
+_MINUTE_US: Final = 60_000_000
+
 
 class CountedExperiment(NamedTuple):
     """Experiment with published results: the number of its variants, and its primary goal's position."""
@@ -15,31 +17,33 @@ class CountedExperiment(NamedTuple):
     primary_goal: int | None
 
 
-class Totals(NamedTuple):
-    """Distinct visitors, those who converted on a primary goal, and the recent ones of both."""
+def read_minutes(
+    cursor: Cursor, experiments: Sequence[CountedExperiment], *, first: int
+) -> tuple[list[int], list[int], list[int]]:
+    """Count the distinct visitors of experiments by minutes since 1970, and those who converted.
 
-    visitors: int = 0
-    converted: int = 0
-    recent_visitors: int = 0
-    recently_converted: int = 0
-
-
-def read_totals(cursor: Cursor, experiments: Sequence[CountedExperiment], *, since_us: int) -> Totals:
-    """Count the visitors of experiments; recent is at or after `since_us` (microseconds since 1970)."""
+    The minute is that of the last first exposure, or conversion, in any experiment; all that are earlier
+    than `first` are in the one before it.
+    """
     if not experiments:
-        return Totals()
+        return [], [], []
     rows = cursor.execute(
         f"""
-        SELECT count(*), count(converted_at),
-          count(*) FILTER (exposed_at >= $since), count(*) FILTER (converted_at >= $since)
-        FROM (
-          SELECT visitor_key, max(exposed_at) AS exposed_at, max(converted_at) AS converted_at
+        WITH everyone AS (
+          SELECT max(exposed_at) AS exposed_at, max(converted_at) AS converted_at
           FROM ({" UNION ALL ".join(map(_visitors_of, experiments))}) GROUP BY visitor_key
+        ),
+        moments AS (
+          SELECT exposed_at AS moment_us, 1 AS visitors, 0 AS converted FROM everyone
+          UNION ALL SELECT converted_at, 0, 1 FROM everyone WHERE converted_at IS NOT NULL
         )
+        SELECT greatest(moment_us // {_MINUTE_US:d}, $first - 1) AS minute, sum(visitors), sum(converted)
+        FROM moments GROUP BY minute
         """,
-        {"since": since_us},
+        {"first": first},
     ).fetchall()
-    return Totals(*rows[0])
+    minutes, visitors, converted = zip(*rows, strict=True) if rows else ((), (), ())
+    return list(minutes), list(visitors), list(converted)
 
 
 def _visitors_of(experiment: CountedExperiment) -> str:
@@ -54,7 +58,6 @@ def _visitors_of(experiment: CountedExperiment) -> str:
 
 # Beyond so many visitors of an experiment, this many of them are counted, so that a read takes no longer.
 SAMPLED_VISITORS: Final = 1_000_000
-_MINUTE_US: Final = 60_000_000
 
 
 class VisitorsBySender(NamedTuple):

@@ -113,7 +113,8 @@ def test_thirty_days_are_counted_back_from_now(
     # What a visitor saw long ago is moved there in the store: the API takes nothing so old.
     then = datetime.now(UTC) - timedelta(days=days)
     assert stats(customer, project)["visitors_30d"] == 1
-    with customer.services.warehouse.cursor() as cursor:
+    replacing = customer.services.rollup.publications.replacing([shop.experiment["id"]])
+    with replacing, customer.services.warehouse.cursor() as cursor:
         table = result_table("visitors", shop.experiment["id"])
         moved = f"UPDATE {table} SET first_exposed_at = ?"  # noqa: S608 - named by the store
         cursor.execute(moved, [int(then.timestamp() * 10**6)])

@@ -2,8 +2,9 @@
 
 from api.schemas.projects import NewProject, Project, ProjectStats
 from engine.design.project import ASSIGNED_FIELDS, WRITABLE_FIELDS
-from pipeline.store.warehouse.visitor_totals import Totals
-from tests.builders import a_project, an_experiment
+from pipeline.results.project_totals import Totals
+from pipeline.store.catalog.experiment_changes import ExperimentNumbers
+from tests.builders import a_project
 
 
 def test_an_answer_has_what_callers_write_and_what_the_service_assigns() -> None:
@@ -18,7 +19,7 @@ def test_only_the_answer_of_creation_has_the_sdk_key() -> None:
 
 
 def test_stats_count_running_experiments_apart() -> None:
-    experiments = [an_experiment(status="running"), an_experiment(status="archived")]
+    experiments = ExperimentNumbers(version=7, total=2, running=1)
     totals = Totals(visitors=9, converted=4, recent_visitors=3, recently_converted=1)
     stats = ProjectStats.of(experiments, totals)
     assert (stats.total_experiments, stats.running_experiments) == (2, 1)

@@ -5,7 +5,9 @@ import polars as pl
 from pipeline.settings import Settings
 from pipeline.store.warehouse import visitors
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals, read_totals
+from pipeline.store.warehouse.visitor_totals import CountedExperiment, read_minutes
+
+MINUTE = 60_000_000
 
 
 def test_a_visitor_of_two_experiments_is_counted_once(tmp_path: Path) -> None:
@@ -19,12 +21,17 @@ def test_a_visitor_of_two_experiments_is_counted_once(tmp_path: Path) -> None:
                 cursor,
                 experiment_id,
                 rows.with_columns(
-                    variant=0, first_exposed_at=pl.lit(keys[0]), first_day=0, g0_at=keys[0], g0_cents=0
+                    variant=0,
+                    first_exposed_at=pl.lit(keys[0] * MINUTE),
+                    first_day=0,
+                    g0_at=keys[0] * MINUTE,
+                    g0_cents=0,
                 ),
                 no_orders,
             )
         counted = [CountedExperiment("exp_1", 2, 0), CountedExperiment("exp_2", 2, None)]
-        totals = read_totals(cursor, counted, since_us=2)
-        assert read_totals(cursor, [], since_us=0) == Totals()
+        minutes = read_minutes(cursor, counted, first=2)
+        assert read_minutes(cursor, [], first=0) == ([], [], [])
     warehouse.close()
-    assert totals == Totals(visitors=3, converted=2, recent_visitors=2, recently_converted=0)
+    # One visitor was seen, and two bought, before the second minute.
+    assert sorted(zip(*minutes, strict=True)) == [(1, 1, 2), (2, 2, 0)]
