@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from api.sdk.script_files import DEBUG, read_script
 from tests.api.sdk.browser.firefox import Firefox, opened_firefox
-from tests.api.sdk.browser.site import Site, a_change, a_config, a_page, an_experiment
+from tests.api.sdk.browser.site import KEY, Site, a_change, a_config, a_page, an_experiment
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.long(seconds=9)
@@ -69,3 +70,15 @@ def test_a_conversion_at_the_end_of_a_page_arrives(site: Site, firefox: Firefox)
     firefox.evaluate("window.truelift.revenue(4999, {transaction_id: '1001'}), location.assign('/next')")
     wait_until(lambda: site.events("conversion"))
     assert [event["transaction_id"] for event in site.events("conversion")] == ["1001"]
+
+
+def test_the_debug_panel_opens(site: Site, firefox: Firefox) -> None:
+    site.config = a_config(an_experiment(), settings=NO_FILTER)
+    site.pages["/"] = a_page(head=site.tag())
+    site.files[f"/sdk/v1/{KEY}/debug.js"] = read_script(DEBUG).decode()
+    firefox.goto(f"{site.base}/?truelift_debug&size=1")
+    panel = "document.querySelector('truelift-debug')?.shadowRoot.querySelector('section').textContent"
+    wait_until(lambda: "test-1: variant 1" in str(firefox.evaluate(panel)))
+    assert firefox.evaluate("location.search") == "?size=1"
+    firefox.evaluate("document.querySelector('truelift-debug').shadowRoot.querySelector('button').click()")
+    assert firefox.evaluate("document.querySelector('truelift-debug')") is None
