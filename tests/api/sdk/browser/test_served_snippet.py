@@ -124,7 +124,14 @@ def test_code_of_the_page_is_told_the_payload_as_it_is_now(
     page.goto(f"{site.base}/")
     experiment = customer.data_of(shop.experiment)
     ask = f"truelift.variant('{experiment['test_key']}')"
-    told = {"id": experiment["variants"][1]["id"], "index": 1, "is_control": False, "name": "Wide"}
+    variant_id = experiment["variants"][1]["id"]
+    told = {
+        "id": variant_id,
+        "index": 1,
+        "is_control": False,
+        "name": "Wide",
+        "experiment_id": experiment["id"],
+    }
     assert page.evaluate(ask) == {**told, "payload": first}
     wait_until(lambda: shop.counted("visitors") == {"Wide": 1})
     customer.post(f"{shop.experiment}/pause")

@@ -103,7 +103,7 @@ def test_trigger_of_a_page_that_was_left_starts_nothing(site: Site, page: Page) 
 def test_variant_is_told_and_counted_for_code_of_the_page(site: Site, page: Page) -> None:
     open_page(site, page, "manual")
     told = page.evaluate("truelift.variant('test-1')")
-    assert told == {"id": "var_000001b", "index": 1, "is_control": False}
+    assert told == {"id": "var_000001b", "index": 1, "is_control": False, "experiment_id": "exp_000001"}
     assert page.evaluate("truelift.variant('unknown')") is None
     has_started(site, page)
 
