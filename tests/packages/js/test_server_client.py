@@ -1,18 +1,11 @@
 """The client of a server, in Node: decisions of many visitors, and events that arrive once."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from api.app import create_app
-from pipeline.settings import Settings
-from tests.api.customers import Customer, a_customer
 from tests.api.sdk.browser.site import Answer, Site, a_config, accepted, an_experiment
-from tests.api.serving import served as served_app
 from tests.packages.js.installed import Installed, documented
-from tests.truelift.client.conftest import running_experiment
-from tests.waiting import wait_until
 
 CLIENT = """
 import { createClient } from "@truelift/js/node";
@@ -23,14 +16,6 @@ await client.ready;
 const end = async (answer) =>
   console.log(JSON.stringify({ ...answer, failures, closed: await client.close(60_000) }));
 """
-
-
-@pytest.fixture(scope="module")
-def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
-    app = create_app(settings)
-    with served_app(app, settings) as client:
-        yield a_customer(client, app.state.services)
 
 
 def run(package: Installed, site: Site, script: str, **options: object) -> dict[str, Any]:
@@ -49,45 +34,6 @@ def refusing(status: int, *, times: int, **headers: str) -> Any:
         return accepted(events) if left[0] < 0 else (status, headers, "{}")
 
     return answer
-
-
-def test_visitors_of_a_server_are_counted_by_the_variants_that_the_service_gives(
-    package: Installed, customer: Customer
-) -> None:
-    experiment = running_experiment(customer)
-    options = {
-        "baseUrl": experiment.url,
-        "apiKey": experiment.key,
-        "projectId": experiment.project_id,
-        "refreshMs": 20,
-    }
-    script = """
-      const { test_key } = given[0];
-      const shown = {};
-      for (let number = 0; number < 40; number++) {
-        const url = "https://shop.example/";
-        const visitor = client.forVisitor(`visitor-${number}`, { plan: "pro" }, { url });
-        const peeked = visitor.peek(test_key);
-        shown[`visitor-${number}`] = visitor.variant(test_key).name;
-        visitor.variant(test_key);
-        client.forVisitor(`visitor-${number}`).variant(test_key);
-        if (peeked.name !== shown[`visitor-${number}`]) throw new Error(`visitor-${number}`);
-        if (number % 4 === 0) visitor.track("purchase", { value: 2 });
-      }
-      client.forVisitor("peeks").peek(test_key);
-      await end({ shown });
-    """
-    done = package.run(CLIENT + script, {"options": options, "test_key": experiment.test_key})
-    assert (done["failures"], done["closed"]) == ([], True)
-    server = customer.with_key("sdk:write")
-    for visitor_id, name in list(done["shown"].items())[:5]:
-        body = {"visitor_id": visitor_id, "project_id": experiment.project_id}
-        asked = server.post("/sdk/init", body).json()["assignments"][0]
-        assert asked["variant_name"] == name
-    names = list(done["shown"].values())
-    wait_until(lambda: sum(experiment.counted().values()) == 40)
-    assert experiment.counted() == {name: names.count(name) for name in set(names)}
-    assert sum(experiment.counted("conversions").values()) == 10
 
 
 def test_the_documented_server_records_what_its_visitors_do(package: Installed, site: Site) -> None:
