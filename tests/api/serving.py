@@ -30,7 +30,9 @@ def served(
     wait_until(lambda: server.started or not thread.is_alive())
     assert server.started
     host, port = server.servers[0].sockets[0].getsockname()
-    with httpx2.Client(base_url=f"http://{host}:{port}", timeout=30) as opened:
-        yield opened
-    server.should_exit = True
-    thread.join()
+    try:
+        with httpx2.Client(base_url=f"http://{host}:{port}", timeout=30) as opened:
+            yield opened
+    finally:
+        server.should_exit = True
+        thread.join()

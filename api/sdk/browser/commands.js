@@ -1,7 +1,7 @@
 // Commands: the functions that a page calls, also before the script has loaded.
 
 import { record } from "./events.js";
-import { reconsider, variantOf } from "./experiments.js";
+import { arrive, reconsider, variantOf } from "./experiments.js";
 import { call, on, tell } from "./notices.js";
 import { setUser } from "./page_visitor.js";
 import { parts } from "./parts.js";
@@ -49,7 +49,10 @@ export const installCommands = (page, onConsent) => {
     if (consent === "pending") waiting.push([name, given]);
     else {
       try {
-        if (consent === "granted") return WITH_CONSENT[name]?.(...given);
+        if (consent === "granted") {
+          arrive();
+          return WITH_CONSENT[name]?.(...given);
+        }
         if (name === "variant") given[1]?.(null);
       } catch (error) {
         // One command that fails does not take the others with it.

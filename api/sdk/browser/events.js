@@ -12,6 +12,10 @@ const LONGEST_URL = 2_048;
 /** @type {() => string} */
 export const pageUrl = () => location.href.slice(0, LONGEST_URL);
 
+/** The address without what may be another view of the same page: its query and fragment. */
+/** @type {() => string} */
+export const pagePath = () => location.href.replace(/[?#](?![!/]).*/, "");
+
 /**
  * Record an event of this moment.
  *

@@ -1,7 +1,7 @@
 // Experiments of a page: started by their triggers, exposed, shown, and undone when the page is left.
 
 import { makeChanges } from "./changes.js";
-import { record } from "./events.js";
+import { pagePath, record } from "./events.js";
 import { whenActive } from "./lifetime.js";
 import { tell } from "./notices.js";
 import {
@@ -24,8 +24,10 @@ import { loadScript } from "./trusted.js";
 let current = new Map();
 /** Counts decisions. */
 let generation = 0;
-/** Whether the page was seen before the script came. */
-let isLate = false;
+/** Path of a page that was seen before the script came; empty once the visitor has gone to another. */
+let seenPath = "";
+/** The address that was decided for last. */
+let address = "";
 const exposed = new Set();
 const loaded = new Set();
 
@@ -54,6 +56,16 @@ const reportLate = ({ experiment, variant }) => {
   record("exposure", { experiment_id: experiment.id, variant_id: variant.id, late: true });
 };
 
+export const markSeen = () => {
+  seenPath = pagePath();
+};
+
+/** A further page within this one is prepared before it is painted; another query may be the same page. */
+const isLate = () => {
+  if (pagePath() !== seenPath) seenPath = "";
+  return Boolean(seenPath);
+};
+
 /**
  * Whether an experiment may begin. On a page that was seen before, it does for those who have a variant: they
  * were exposed by an earlier page, in every arm alike, so that this one decides about nobody's counting. A page
@@ -62,7 +74,7 @@ const reportLate = ({ experiment, variant }) => {
  * @param {Current} one
  */
 const mayBegin = (one) => {
-  if (!isLate) return true;
+  if (!isLate()) return true;
   if (hasVariant(one.experiment)) return one.experiment.type !== "redirect";
   reportLate(one);
   return false;
@@ -116,6 +128,7 @@ const begin = (one, isNavigation) => {
 
 /** @type {(found: Current[], isNavigation?: boolean, view?: () => void) => void} */
 const settle = (found, isNavigation, view) => {
+  address = location.href;
   for (const [id, one] of current) {
     const again = found.find(({ experiment }) => experiment.id === id);
     if (again?.variant === one.variant && one.undo) again.undo = one.undo;
@@ -141,11 +154,9 @@ const settle = (found, isNavigation, view) => {
  * Decide anew for the address, and start, keep or undo experiments.
  *
  * @param {boolean} [isNavigation] whether the address has changed within the page
- * @param {boolean} [wasSeen] whether the page was seen before the script came; as before by default
  * @param {() => void} [view] records the page view, after exposures
  */
-export const evaluate = (isNavigation, wasSeen = isLate, view) => {
-  isLate = wasSeen;
+export const evaluate = (isNavigation, view) => {
   const mine = ++generation;
   const found = decideHere().filter(mayBegin);
   settle(found, isNavigation, view);
@@ -157,6 +168,11 @@ export const evaluate = (isNavigation, wasSeen = isLate, view) => {
 };
 
 export const currentOnes = () => current;
+
+/** Decide for an address to which the page's code has gone, and from which it calls before its frame. */
+export const arrive = () => {
+  if (location.href !== address) evaluate(true);
+};
 
 /** Decide anew where the visitor turns out to be of another unit, or to be targeted. */
 export const reconsider = () => {

@@ -4,7 +4,7 @@ import { isWithin, onClick } from "./click_listeners.js";
 import { installCommands } from "./commands.js";
 import { keepConsent, readConsent } from "./consent.js";
 import { record } from "./events.js";
-import { currentOnes, evaluate, withdrawAll } from "./experiments.js";
+import { currentOnes, evaluate, markSeen, withdrawAll } from "./experiments.js";
 import { onHidden, onRestored, whenActive } from "./lifetime.js";
 import { onNavigation } from "./navigation.js";
 import { tell } from "./notices.js";
@@ -23,7 +23,8 @@ import { loadTool, parts } from "./parts.js";
 import { session } from "./storage.js";
 import { isPreview, keepDebug } from "./tools.js";
 
-/** @typedef {{ (...command: any[]): void, q?: ArrayLike<any>[], late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
+/** @typedef {ArrayLike<ArrayLike<any>> & { push(command: Iterable<any>): void }} Queue */
+/** @typedef {{ (...command: any[]): void, q?: Queue, late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
 
 const page = /** @type {{ truelift?: Stub }} */ (/** @type {unknown} */ (window));
 
@@ -37,15 +38,11 @@ const begin = () => {
   let said;
   let isBegun = false;
   let viewed = "";
-  // A further page within this one is prepared before it is painted; another query may be the same page.
-  const pathOf = () => location.href.split(/[?#](?![!/])/)[0];
-  const first = pathOf();
-  let isLate = !document.adoptedStyleSheets || isPainted(stub);
+  if (!document.adoptedStyleSheets || isPainted(stub)) markSeen();
 
   /** @type {(isNavigation: boolean) => void} */
   const look = (isNavigation) => {
-    isLate &&= pathOf() === first;
-    evaluate(isNavigation, isLate, () => {
+    evaluate(isNavigation, () => {
       const [address = ""] = location.href.split(/#(?![!/])/);
       if (address !== viewed) record("pageview", {});
       viewed = address;
@@ -121,6 +118,8 @@ const begin = () => {
     if (!isGranted) erase();
   });
   const queue = Array.from(stub?.q ?? [], (command) => Array.from(command));
+  // Code that has kept the stub goes on to call it.
+  if (stub) stub.q = { length: 0, push: (command) => page.truelift?.(...command) };
   /** @type {(command: unknown[]) => boolean} */
   const isAnswer = ([name]) => name === "consent";
   const answer = queue.filter(isAnswer).pop();

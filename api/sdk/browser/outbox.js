@@ -1,8 +1,10 @@
 // Outbox: events wait in memory, and for the next page in localStorage, until the server has its verdict on them.
 
 import { firstBatch, newestTexts, sizeOf } from "./batches.js";
-import { now, timestamp } from "./clock.js";
+import { now } from "./clock.js";
+import { createOrder } from "./event_order.js";
 import { newId } from "./ids.js";
+import { keptEvents, prefixOf } from "./kept_events.js";
 
 // The most that the server takes; one that no request can carry would hold up all others.
 const LONGEST_EVENT = 32_768;
@@ -11,8 +13,6 @@ const LONGEST_WAIT_MS = 300_000;
 // Of what the server asks for, and against a clock that was wrong.
 const LONGEST_PAUSE_MS = 3_600_000;
 const TIMEOUT_MS = 30_000;
-/** Events that another tab has kept for this long have lost their page. */
-const ABANDONED_MS = 30_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** @typedef {{ event_id: string | null, status: string, code: string | null, message: string | null }} Result */
@@ -39,7 +39,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * @param {Surroundings} surroundings
  */
 export const createOutbox = ({
-  config: { project_id, sdk_key },
+  config,
   local,
   session,
   post,
@@ -48,11 +48,10 @@ export const createOutbox = ({
   refusedMs,
   onResults,
 }) => {
-  const PREFIX = `q.${project_id}.`;
-  // One event each, by the key: as the script wrote them before.
-  const FORMER_PREFIX = `q.${sdk_key}.`;
+  const { extend, bodyOf, land } = createOrder(local);
   /** The place of this page's events in localStorage; without one nothing is stored: the visitor does not agree. */
   let place = "";
+  let tab = "";
   /** In the order of their recording. */
   /** @type {Entry[]} */
   let waiting = [];
@@ -74,49 +73,27 @@ export const createOutbox = ({
 
   /** Take what earlier pages of this tab, and tabs that have ended, have left. */
   const adopt = () => {
-    const tab = session.get("tab") ?? newId();
+    tab = session.get("tab") ?? newId();
     session.set("tab", tab);
-    place = `${PREFIX}${tab}.${newId()}`;
-    const names = local
-      .names()
-      .filter((name) => name.startsWith(PREFIX) || name.startsWith(FORMER_PREFIX));
-    const taken = names.filter((name) => {
-      try {
-        const [keptAt, ...events] = [JSON.parse(local.get(name) ?? "")].flat();
-        if (name.startsWith(FORMER_PREFIX)) events.push(keptAt);
-        const isOther = name.startsWith(PREFIX) && !name.startsWith(PREFIX + tab);
-        if (isOther && Math.abs(Date.now() - keptAt) < ABANDONED_MS) return false;
-        for (const event of events)
-          if (event?.event_id) waiting.push({ text: JSON.stringify(event), isTaken: true });
-      } catch {
-        // Something else than what this script writes.
-      }
-      return true;
-    });
+    place = prefixOf(config.project_id, tab) + newId();
+    const taken = keptEvents(local, config, tab).filter(({ isOfLiveTab }) => !isOfLiveTab);
+    for (const { entries } of taken)
+      for (const { text } of entries) waiting.push({ text, isTaken: true });
+    // The last beacon of the page before may be on its way still.
+    extend(now());
     save();
-    for (const name of taken) local.remove(name);
+    for (const { name } of taken) local.remove(name);
   };
 
-  /** When the request that is on its way was sent, by the steady clock; 0 without one. */
-  let sentAt = 0;
-  /** The longest that a request of this tab has taken, in ms. */
-  let lag = Number(session.get("lag")) || 0;
-
-  const measure = () => {
-    if (!sentAt) return;
-    lag = Math.min(TIMEOUT_MS, Math.max(lag, performance.now() - sentAt));
-    if (place) session.set("lag", `${lag}`);
+  /** Add what other tabs wait to be told of: what this tab sends must not come before it. */
+  /** @type {(entries: Entry[]) => Entry[]} */
+  const withThoseOfOthers = (entries) => {
+    const others = keptEvents(local, config, tab).flatMap((one) =>
+      one.isOfLiveTab ? one.entries : [],
+    );
+    if (others.length) extend(now());
+    return [...entries, ...others];
   };
-
-  /**
-   * The body of a request. The server takes an event to be as old at its receipt as it was when it was sent, so
-   * each request moves its events by its own delay. Less the lag, what follows a slow request, such as the first
-   * of a page, is no earlier than the exposures that went with that one.
-   *
-   * @param {Entry[]} entries
-   */
-  const bodyOf = (entries) =>
-    `{"sent_at":"${timestamp(now() - lag)}","batch":[${entries.map(({ text }) => text).join()}]}`;
 
   /** @type {(body: string) => Promise<Response>} */
   const request = (body) => {
@@ -156,10 +133,7 @@ export const createOutbox = ({
   /** @type {(entries: Entry[]) => Promise<boolean>} whether to go on at once */
   const send = async (entries) => {
     try {
-      const body = bodyOf(entries);
-      sentAt = performance.now();
-      const answer = await request(body).finally(measure);
-      sentAt = 0;
+      const answer = await request(bodyOf(entries)).finally(() => place && land());
       if (answer.ok) {
         /** @type {{ results: Result[] }} */
         const { results } = await answer.json();
@@ -180,14 +154,17 @@ export const createOutbox = ({
       else if (seconds > 0) pause(Math.min(seconds * 1000, LONGEST_PAUSE_MS));
       else backOff();
     } catch {
-      sentAt = 0;
       backOff();
     }
     return false;
   };
 
   const sendAll = async () => {
-    while (waiting.length && Date.now() >= pausedUntil && (await send(firstBatch(waiting))));
+    while (
+      waiting.length &&
+      Date.now() >= pausedUntil &&
+      (await send(firstBatch(withThoseOfOthers(waiting))))
+    );
   };
   const ended = () => {
     sending = undefined;
@@ -247,13 +224,14 @@ export const createOutbox = ({
       if (pausedUntil === NEVER) return;
       let left = waiting.filter(({ isTaken }) => !isTaken);
       while (left.length) {
-        const batch = firstBatch(left);
-        measure();
+        const batch = firstBatch(withThoseOfOthers(left));
         const body = bodyOf(batch);
         if (!beacon(body)) request(body).catch(() => {});
         for (const entry of batch) entry.isTaken = true;
         left = left.slice(batch.length);
       }
+      // As they were sent.
+      if (place) save();
     },
   };
 };

@@ -39,11 +39,10 @@ class Firefox:
         """Open a page, and wait until it has loaded."""
         self.send("browsingContext.navigate", context=self.tab, url=url, wait="complete")
 
-    def evaluate(self, expression: str) -> Any:
-        """Return the value of an expression: a text, a number or a boolean."""
-        result = self.send(
-            "script.evaluate", expression=expression, target={"context": self.tab}, awaitPromise=True
-        )
+    def evaluate(self, expression: str, tab: str = "") -> Any:
+        """Return the value of an expression in a tab, its own by default: a text, a number or a boolean."""
+        target = {"context": tab or self.tab}
+        result = self.send("script.evaluate", expression=expression, target=target, awaitPromise=True)
         assert result["type"] == "success", result
         return result["result"].get("value")
 

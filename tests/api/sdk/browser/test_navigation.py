@@ -119,3 +119,28 @@ def test_next_route_is_changed_before_it_is_painted(site: Site, page: Page, way:
         }}"""
     )
     assert shown == ["New", "Page /"] * 10
+
+
+@pytest.mark.parametrize("script", ["", NO_NAVIGATION], ids=["navigation-api", "history"])
+def test_code_of_a_route_has_its_variant_and_is_counted_at_once(site: Site, page: Page, script: str) -> None:
+    page.add_init_script(script)
+    here = {"include": [{"match_type": "exact", "value": "/route"}], "exclude": []}
+    asked = an_experiment(number=1, pages=here, trigger="manual")
+    shown = an_experiment(number=2, pages=here, changes=[a_change("modify_text", "Changed")])
+    left = an_experiment(number=3, pages=HERE, trigger="manual")
+    site.config = a_config(asked, shown, left)
+    site.pages["/"] = a_page(head=site.tag())
+    page.goto(f"{site.base}/")
+    assert page.evaluate("truelift.variant('test-1')") is None
+    assert page.evaluate("truelift.variant('test-3').index") == 1
+    route = "history.pushState(null, '', '/route'); truelift.track('view');"
+    asks = "[truelift.variant('test-1')?.index, truelift.variant('test-3')]"
+    # In the task of the navigation.
+    assert page.evaluate(f"() => {{ {route} return {asks} }}") == [1, None]
+    wait_until(lambda: page.inner_text("h1") == "Changed")
+    wait_until(lambda: site.events("custom_event") and len(site.events("exposure")) == 3)
+    (view,) = site.events("custom_event")
+    exposed = {event["experiment_id"]: event["timestamp"] for event in site.events("exposure")}
+    assert exposed["exp_000002"] <= view["timestamp"]
+    page.evaluate("history.pushState(null, '', '/other')")
+    wait_until(lambda: page.inner_text("h1") == "Original")

@@ -83,6 +83,17 @@ def test_page_without_the_stub_works(site: Site, page: Page) -> None:
     assert page.inner_text("h1") == "Changed"
 
 
+def test_code_that_has_kept_the_stub_goes_on_to_call_it(site: Site, page: Page) -> None:
+    serve(site)
+    keep = "<script>const { revenue } = truelift, all = truelift; revenue(1, {})</script>"
+    site.pages["/"] = site.pages["/"].replace("</head>", f"{keep}</head>")
+    page.goto(f"{site.base}/")
+    wait_until(lambda: len(site.events("conversion")) == 1)
+    page.evaluate("revenue(2, {}); all('revenue', 3, {})")
+    wait_until(lambda: len(site.events("conversion")) == 3)
+    assert page.evaluate("new Promise((done) => all.variant('test-1', done))") is not None
+
+
 def test_second_tag_does_nothing(site: Site, page: Page) -> None:
     serve(site, site.tag().replace('id="truelift" ', ""))
     page.goto(f"{site.base}/")

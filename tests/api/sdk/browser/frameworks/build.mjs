@@ -1,4 +1,4 @@
-// Bundles of the pages of frameworks, and the pages that servers render: node build.mjs [output folder].
+// Bundles of the pages of frameworks, and the pages that servers render: node build.mjs FOLDER [NAME of one].
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -37,9 +37,14 @@ const bundle = (entry, name, alias, options) =>
     ...options,
   });
 
-const page = (entry, name, alias = {}) => bundle(entry, `${name}.js`, alias, { format: "iife", conditions: ["browser"] });
+const isWanted = (name) => (process.argv[3] ?? name) === name;
+
+const page = async (entry, name, alias = {}) => {
+  if (isWanted(name)) await bundle(entry, `${name}.js`, alias, { format: "iife", conditions: ["browser"] });
+};
 
 const rendered = async (entry, name, alias = {}) => {
+  if (!isWanted(name)) return;
   await bundle(entry, `${name}_server.mjs`, alias, {
     platform: "node",
     format: "esm",
@@ -57,6 +62,7 @@ await Promise.all([
   page("web_components.js", "web_components"),
   page("turbo.js", "turbo"),
   page("htmx.js", "htmx"),
+  page("shop.js", "shop"),
   rendered("react_server.js", "react18", REACT_18),
   rendered("react_server.js", "react19"),
   rendered("vue_server.js", "vue"),

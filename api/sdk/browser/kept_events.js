@@ -1,0 +1,46 @@
+// Kept events: what pages have left in localStorage, one item each.
+
+/** @typedef {import("./batches.js").Entry} Entry */
+
+/** Events that another tab has kept for this long have lost their page. */
+const ABANDONED_MS = 30_000;
+/** @typedef {{ name: string, isOfLiveTab: boolean, entries: Entry[] }} Kept of another tab that lives, or not */
+
+/** The beginning of the names of a project, so that events outlive a change of its key, or of a tab's. */
+/** @type {(projectId: string, tab?: string) => string} */
+export const prefixOf = (projectId, tab) => `q.${projectId}.${tab ? `${tab}.` : ""}`;
+
+/**
+ * What pages have kept, none of it where it is something else than what this script writes.
+ *
+ * @param {import("./storage.js").Store} local
+ * @param {Pick<import("./config.js").Config, "project_id" | "sdk_key">} config
+ * @param {string} tab of the page that asks
+ * @returns {Kept[]}
+ */
+export const keptEvents = (local, { project_id, sdk_key }, tab) => {
+  const prefix = prefixOf(project_id);
+  // One event each, by the key: as the script wrote them before.
+  const formerPrefix = `q.${sdk_key}.`;
+  return local
+    .names()
+    .filter((name) => name.startsWith(prefix) || name.startsWith(formerPrefix))
+    .map((name) => {
+      /** @type {any[]} */
+      let kept = [];
+      try {
+        kept = [JSON.parse(local.get(name) ?? "")].flat();
+      } catch {
+        // Something else than what this script writes.
+      }
+      return {
+        name,
+        isOfLiveTab:
+          !name.startsWith(prefixOf(project_id, tab)) &&
+          Math.abs(Date.now() - kept[0]) < ABANDONED_MS,
+        entries: kept
+          .filter((event) => event?.event_id)
+          .map((event) => ({ text: JSON.stringify(event) })),
+      };
+    });
+};
