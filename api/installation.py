@@ -25,10 +25,12 @@ _BLOCKING: Final = Template(
 )
 _ASYNC: Final = Template('<script id="truelift" async data-timeout="0" src="$source"></script>')
 _EXAMPLE_CENTS: Final = 4999
-# Commands before the snippet has loaded are queued in `q`.
+# Commands before the snippet has loaded are queued in `q`. The name may be that of the script's element.
 _TRACKING: Final = Template("""\
 <script>
-  window.$command = window.$command || function () { ($command.q = $command.q || []).push(arguments); };
+  if (typeof window.$command !== "function") {
+    window.$command = function () { ($command.q = $command.q || []).push(arguments); };
+  }
   $command("convert", {
     event_name: "purchase",
     revenue_cents: $cents, // of this order, in minor units of the currency: $amount
