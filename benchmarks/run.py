@@ -36,6 +36,8 @@ BENCHMARKS = {
     },
     "browser": {
         "page_load": "loads of a page with an experiment",
+        "snippet_sizes": "bytes and requests of the browser script",
+        "painted_frames": "frames of the original before the variant",
     },
     "comparisons": {
         "engine_comparisons": "15,000 comparisons in one call",

@@ -7,12 +7,14 @@ connection, and Chromium runs at a quarter of its speed. The page is on another 
 
 import gzip
 import json
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -68,7 +70,8 @@ DRAFT: Mapping[str, Any] = {
         },
     ],
 }
-FEATURES = {
+DELAYED = re.compile(r"/d(\d+)(/.*)")
+FEATURES: Mapping[str, Any] = {
     "status": 200,
     "features": {},
     "experiments": [
@@ -112,8 +115,10 @@ def run() -> list[dict[str, Any]]:
         pages = {
             "no script": "",
             "ours": snippet(port, site.project_id, site.token),
-            "GrowthBook": growthbook_tag(peer),
-            "GrowthBook, anti-flicker": growthbook_tag(peer, 'data-anti-flicker="true"'),
+            "GrowthBook": growthbook_tag(f"http://127.0.0.1:{peer}"),
+            "GrowthBook, anti-flicker": growthbook_tag(
+                f"http://127.0.0.1:{peer}", 'data-anti-flicker="true"'
+            ),
         }
         text = "<p>text</p>" * 400
         documents = {
@@ -226,9 +231,8 @@ def snippet(port: int, project_id: str, token: str) -> str:
     return markup
 
 
-def growthbook_tag(port: int, attributes: str = "") -> str:
+def growthbook_tag(host: str, attributes: str = "") -> str:
     """Return the markup of GrowthBook's documentation, for a service of one's own."""
-    host = f"http://127.0.0.1:{port}"
     return (
         f'<script async data-api-host="{host}" data-client-key="sdk-1" data-no-streaming="true" {attributes} '
         f'src="{host}/auto.min.js"></script>'
@@ -250,13 +254,17 @@ def growthbook_files(folder: Path) -> dict[str, tuple[str, bytes]]:
 
 @contextmanager
 def answered(files: Mapping[str, tuple[str, bytes]]) -> Iterator[int]:
-    """Serve files compressed, to any origin; yields the port."""
+    """Serve files compressed, to any origin, and under `/d500` half a second later; yields the port."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            kind, content = files.get(self.path.partition("?")[0], ("", b""))
+            path = self.path.partition("?")[0]
+            if delayed := DELAYED.match(path):
+                time.sleep(int(delayed[1]) / 1000)
+                path = delayed[2]
+            kind, content = files.get(path, ("", b""))
             body = gzip.compress(content, 9)
             self.send_response(200 if kind else 404)
             for name, value in {
@@ -270,10 +278,20 @@ def answered(files: Mapping[str, tuple[str, bytes]]) -> Iterator[int]:
             self.end_headers()
             self.wfile.write(body)
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
         def log_message(self, *_: object) -> None:
             """Print nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Print nothing: a page that ends closes its connections."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

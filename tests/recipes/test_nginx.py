@@ -197,8 +197,8 @@ def test_a_page_assigns_and_counts_through_its_own_domain(shop: ProxiedShop, chr
     before = {cookie["name"]: cookie["value"] for cookie in context.cookies()}
     with page.expect_response(f"{shop.base}/") as found:
         page.reload()
-    headers = found.value.headers_array()
-    cookies = [one["value"] for one in headers if one["name"].lower() == "set-cookie"]
+    answered = found.value.headers_array()
+    cookies = [one["value"] for one in answered if one["name"].lower() == "set-cookie"]
     rest = f"Path=/; Max-Age=34560000; SameSite=Lax; Domain={DOMAIN}"
     assert cookies == [
         f"truelift_visitor={before['truelift_visitor']}; {rest}",
