@@ -2,6 +2,7 @@
 
 import { makeChanges } from "./changes.js";
 import { changedElements, changeElements } from "./element_changes.js";
+import { askedVariants, forcedVariants, PARAMETER } from "./forced_variants.js";
 import { newId } from "./ids.js";
 import { coversPage } from "./pages.js";
 import { showBanner } from "./preview_banner.js";
@@ -9,22 +10,12 @@ import { leave, mayRedirect } from "./redirect_guard.js";
 import { redirectUrl } from "./redirects.js";
 import { base, nonce } from "./script.js";
 import { askServer } from "./server_decisions.js";
-import { readObject, session } from "./storage.js";
+import { session } from "./storage.js";
 
 /** @typedef {{ id: string, name: string, css: string, script: string | null, changes: import("./config.js").Change[], target: string | null }} Shown */
 
-const PARAMETER = "truelift_preview";
-
-/** @type {Record<string, string>} */
-const asked = Object.fromEntries(
-  new URLSearchParams(location.search)
-    .getAll(PARAMETER)
-    .map((value) => value.split(":"))
-    .filter(([experiment, variant]) => experiment && variant),
-);
-if (Object.keys(asked).length) session.set("preview", JSON.stringify(asked));
-/** @type {Record<string, string>} */
-const forced = readObject(session, "preview");
+const asked = askedVariants();
+const forced = forcedVariants();
 
 const exit = () => {
   session.remove("preview");

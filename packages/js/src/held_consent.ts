@@ -13,7 +13,7 @@ export interface HeldConsent {
 }
 
 /** The consent that a browser holds, the signals that it sends, and what a consent platform says. */
-export const browserConsent = (): HeldConsent => {
+export const browserConsent = (isPreview: boolean): HeldConsent => {
   let said: boolean | undefined;
   let answer: Consent | undefined;
   let isWatching = false;
@@ -29,7 +29,7 @@ export const browserConsent = (): HeldConsent => {
           onAnswer();
         });
       }
-      return readConsent(config, location.search.includes("truelift_preview="), answer);
+      return readConsent(config, isPreview, answer);
     },
     keep: (isGranted) => {
       said = isGranted;

@@ -1,6 +1,7 @@
 // A client for one visitor: of a page, or of a worker or process that has no page.
 
 import { cookies } from "../../../api/sdk/browser/cookies.js";
+import { forcedVariants } from "../../../api/sdk/browser/forced_variants.js";
 import { newId } from "../../../api/sdk/browser/ids.js";
 import { onHidden, onRestored, whenActive } from "../../../api/sdk/browser/lifetime.js";
 import { createStore, local, session } from "../../../api/sdk/browser/storage.js";
@@ -44,11 +45,13 @@ const placeOf = (project: Project, isPage: boolean, id: string | undefined): Pla
   const exposed = new Set<string>();
   const assigned = new Map<string, string>();
   const own = id ?? newId();
+  const forced = isPage ? forcedVariants() : {};
   return {
     url: () => (isPage ? location.href : ""),
     isServer: !isPage,
+    forced,
     consent: isPage
-      ? browserConsent()
+      ? browserConsent(Object.keys(forced).length > 0)
       : memoryConsent((config) => (config && !config.settings.require_consent) || undefined),
     recall: (config) =>
       isPage && config && isCookieId(id)

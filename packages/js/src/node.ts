@@ -59,6 +59,7 @@ export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient
         {
           url: () => visitor.url ?? "",
           isServer: true,
+          forced: {},
           consent: memoryConsent(() => true),
           recall: () => memoryVisitor(visitorId, assigned),
           whenActive: (callback) => callback(),

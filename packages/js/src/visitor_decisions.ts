@@ -66,9 +66,12 @@ export const createVisitorDecisions = (
     decide,
     answer: (key) => {
       const { consent, held } = state;
+      const experiment = experimentOf(state, key);
+      const forced = experiment?.variants.findIndex(({ id }) => id === place.forced[experiment.id]);
+      if (experiment && forced !== undefined && forced >= 0)
+        return variantOf(experiment, forced, true);
       if (consent === "denied") return null;
       if (!held || !project.config) return state.ofServer[key] ?? null;
-      const experiment = experimentOf(state, key);
       if (!experiment) return null;
       const { index } = decide(experiment, held);
       if (index !== null) return variantOf(experiment, index, !place.isServer);

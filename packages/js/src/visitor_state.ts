@@ -13,6 +13,8 @@ export interface Place {
   /** Whether a server renders pages here, so that it decides what they show. */
   readonly isServer: boolean;
   readonly consent: HeldConsent;
+  /** Variants of a preview, which counts nobody: experiment id → variant id. */
+  readonly forced: Readonly<Record<string, string>>;
   /** The visitor, once counting is permitted. */
   recall(config: Config | null): HeldVisitor;
   /** Call back when events may be kept. */

@@ -268,6 +268,23 @@ def test_signals_and_bots_see_the_original(site: Site, page: Page, package: Inst
     assert page.evaluate("document.cookie") == ""
 
 
+def test_preview_shows_the_variant_that_it_asks_for_and_counts_nobody(
+    site: Site, page: Page, package: Installed
+) -> None:
+    site.config = a_config(a_flag(), a_flag(number=2))
+    open_page(site, page, package)
+    page.goto(f"{site.base}/?truelift_preview=exp_000001:var_000001a")
+    for _ in ("the page that asks", "a later one of the tab"):
+        page.wait_for_function("Boolean(window.make)")
+        begin(page)
+        shown = page.evaluate("['test-1', 'test-2'].map((key) => client.variant(key)?.index ?? null)")
+        assert shown == [0, None]
+        page.evaluate("client.track('signup')")
+        page.goto(f"{site.base}/")
+    assert site.bodies == []
+    assert page.evaluate("document.cookie") == ""
+
+
 def test_the_visitor_that_is_identified_decides_anew(site: Site, page: Page, package: Installed) -> None:
     rule = {"field": "custom_dimension", "key": "plan", "operator": "equals", "values": ["pro"]}
     site.config = a_config(
