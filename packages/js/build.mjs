@@ -62,22 +62,27 @@ await copyFile(
 );
 await copyFile(join(root, "LICENSE"), join(here, "LICENSE"));
 
-/** What a page loads for each way of use, minified and compressed. */
+/**
+ * What a page loads for each way of use, minified and compressed, and the most that it may be.
+ *
+ * @type {[use: string, most: number, contents: string][]}
+ */
 const USES = [
-  ["assignment", 'export { variantOnPage } from "../../api/sdk/browser/assignment.js";'],
-  ["assignment with pages and targeting", 'export { decide } from "./src/assignment.ts";'],
-  ["hook of React", 'export { TrueliftProvider, useVariant } from "./src/react.ts";'],
-  ["client of a page", 'export { createClient } from "./src/index.ts";'],
-  ["client of a server", 'export { createClient } from "./src/node.ts";'],
+  ["assignment", 1_200, 'export { variantOnPage } from "../../api/sdk/browser/assignment.js";'],
+  ["assignment with pages and targeting", 4_096, 'export { decide } from "./src/assignment.ts";'],
+  ["hook of React", 320, 'export { TrueliftProvider, useVariant } from "./src/react.ts";'],
+  ["client of a page", 12_288, 'export { createClient } from "./src/index.ts";'],
+  ["client of a server", 12_288, 'export { createClient } from "./src/node.ts";'],
 ];
-for (const [use, contents] of USES) {
+for (const [use, most, contents] of USES) {
   const bundle = await build({
     ...COMMON,
     format: "esm",
     minify: true,
-    stdin: { contents: contents ?? "", resolveDir: here, loader: "ts" },
+    stdin: { contents, resolveDir: here, loader: "ts" },
     write: false,
   });
   const size = gzipSync(bundle.outputFiles[0]?.contents ?? "", { level: 9 }).length;
   console.log(`${String(size).padStart(6)} bytes compressed: ${use}`);
+  if (size > most) throw new Error(`${use} may have ${most} bytes compressed`);
 }

@@ -9,8 +9,6 @@ const LONGEST_PAUSE_MS = 3_600_000;
 const TIMEOUT_MS = 30_000;
 
 export interface ConfigSource {
-  /** Resolves when the config is known. */
-  readonly known: Promise<void>;
   close(): void;
 }
 
@@ -28,10 +26,6 @@ export const createConfigSource = (
   let isClosed = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let abort = new AbortController();
-  let tell = (): void => {};
-  const known = new Promise<void>((resolve) => {
-    tell = resolve;
-  });
 
   const plan = (ms: number): void => {
     if (isClosed) return;
@@ -77,7 +71,6 @@ export const createConfigSource = (
       }
       failures = 0;
       lastReason = "";
-      tell();
       if (refreshMs) plan(refreshMs);
     } catch (error) {
       fail(`${error instanceof Error ? error.message : error}`, retryAfter);
@@ -88,7 +81,6 @@ export const createConfigSource = (
 
   read();
   return {
-    known,
     close: () => {
       isClosed = true;
       clearTimeout(timer);

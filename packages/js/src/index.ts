@@ -49,6 +49,7 @@ const placeOf = (project: Project, isPage: boolean, id: string | undefined): Pla
   return {
     url: () => (isPage ? location.href : ""),
     isServer: !isPage,
+    isBrief: false,
     forced,
     consent: isPage
       ? browserConsent(Object.keys(forced).length > 0)

@@ -1,7 +1,6 @@
 // A client for the visitors of a server: no cookies, one connection, and batches of events.
 
 import { createStore } from "../../../api/sdk/browser/storage.js";
-import { within } from "./config_source.js";
 import { secretConnection } from "./connection.js";
 import { memoryConsent } from "./held_consent.js";
 import { memoryVisitor } from "./held_visitor.js";
@@ -49,7 +48,7 @@ export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient
     isClosed ? "the client is closed" : unsent() < capacity ? null : `${capacity} wait already`;
 
   return {
-    ready: within(project.timeoutMs, project.known),
+    ready: project.whenKnown(project.timeoutMs),
     get unsent() {
       return unsent();
     },
@@ -59,6 +58,7 @@ export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient
         {
           url: () => visitor.url ?? "",
           isServer: true,
+          isBrief: true,
           forced: {},
           consent: memoryConsent(() => true),
           recall: () => memoryVisitor(visitorId, assigned),

@@ -20,8 +20,8 @@ export interface Project {
   readonly decider: Decider | null;
   /** Null until the project is known. */
   readonly outbox: Outbox | null;
-  /** Resolves when the config is known. */
-  readonly known: Promise<void>;
+  /** Resolve when the config is known, or the time is over. */
+  whenKnown(timeoutMs: number): Promise<void>;
   fail(failure: Failure): void;
   /** Call back with each new config. */
   follow(listener: () => void): () => void;
@@ -103,7 +103,21 @@ export const createProject = (connection: Connection, options: ProjectOptions): 
     get outbox() {
       return outbox;
     },
-    known: source.known,
+    whenKnown: (timeoutMs) =>
+      new Promise((resolve) => {
+        if (config) {
+          resolve();
+          return;
+        }
+        // Called off in the end: visitors of a server would pile up while the service is away.
+        const end = (): void => {
+          clearTimeout(limit);
+          listeners.delete(end);
+          resolve();
+        };
+        const limit = setTimeout(end, timeoutMs);
+        listeners.add(end);
+      }),
     fail,
     follow: (listener) => {
       listeners.add(listener);

@@ -27,6 +27,8 @@ export const createVisitorClient = (
   const answered = new Map<string, Variant | null>();
   const rendered = new Map<string, Variant | null>();
   let answeredFor = place.url();
+  let answeredBy = project.config;
+  let ready: Promise<void> | undefined;
 
   const changed = (): void => {
     answered.clear();
@@ -43,10 +45,11 @@ export const createVisitorClient = (
   const { record, whenGranted } = recorder;
 
   const peek = (key: string): Variant | null => {
-    if (answeredFor !== place.url()) {
+    if (answeredFor !== place.url() || answeredBy !== project.config) {
       answered.clear();
+      if (answeredFor !== place.url()) decisions.forget(true);
       answeredFor = place.url();
-      decisions.forget(true);
+      answeredBy = project.config;
       decisions.ask();
     }
     let found = answered.get(key);
@@ -113,12 +116,20 @@ export const createVisitorClient = (
   };
 
   settle();
-  // A server has a visitor for each request, which cannot all listen to each config.
-  const end = place.isServer ? () => {} : project.follow(settle);
-  if (place.isServer && !project.config) project.known.then(settle);
+  const end = place.isBrief ? () => {} : project.follow(settle);
+
+  const becomeReady = async (): Promise<void> => {
+    const deadline = Date.now() + project.timeoutMs;
+    await project.whenKnown(project.timeoutMs);
+    decisions.ask();
+    await within(Math.max(0, deadline - Date.now()), decisions.asked());
+  };
 
   const client: VisitorClient = {
-    ready: within(project.timeoutMs, project.known.then(decisions.asked)),
+    get ready() {
+      ready ??= becomeReady();
+      return ready;
+    },
     get visitorId() {
       return state.held?.visitorId() || given.visitorId || null;
     },

@@ -12,6 +12,8 @@ export interface Place {
   url(): string;
   /** Whether a server renders pages here, so that it decides what they show. */
   readonly isServer: boolean;
+  /** Whether there is a visitor for each request: they cannot all listen to each config. */
+  readonly isBrief: boolean;
   readonly consent: HeldConsent;
   /** Variants of a preview, which counts nobody: experiment id → variant id. */
   readonly forced: Readonly<Record<string, string>>;

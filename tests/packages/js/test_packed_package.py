@@ -20,7 +20,8 @@ from pipeline.assignment.browser_config import browser_config
 from pipeline.assignment.decide import AssignmentRequest, decide
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
 from pipeline.events.attributes import UNKNOWN_CLIENT
-from tests.api.sdk.browser.site import Site, a_page
+from tests.api.sdk.browser.site import Site, a_config, a_page
+from tests.api.sdk.browser.site import an_experiment as a_described
 from tests.builders import a_project, an_experiment
 from tests.data.make_assignment_vectors import USUAL_TIME
 from tests.packages.js.installed import FRAMEWORKS, NODE, SOURCES, Installed, documented, nodes
@@ -179,6 +180,24 @@ def test_every_entry_is_imported_without_a_page(package: Installed, node: Path) 
       new Worker(code, { eval: true }).on("message", (names) => console.log(JSON.stringify(names)));
     """
     assert package.run(in_worker, node=node) == ["createClient"]
+
+
+def test_one_visitor_without_a_page_is_decided_and_counted(package: Installed, site: Site) -> None:
+    site.config = a_config(a_described())
+    script = """
+      import { createClient } from "@truelift/js";
+      const client = createClient({ sdkKey: "pk_test", baseUrl: given[0], visitorId: "v1" });
+      let changes = 0;
+      client.subscribe(() => changes++);
+      const before = client.variant("test-1");
+      await client.ready;
+      const { index } = client.variant("test-1");
+      console.log(JSON.stringify({ before, index, changes, closed: await client.close(60_000) }));
+    """
+    answer = package.run(script, site.service)
+    assert answer == {"before": None, "index": 1, "changes": 1, "closed": True}
+    (exposure,) = site.events("exposure")
+    assert (exposure["visitor_id"], exposure.get("url")) == ("v1", None)
 
 
 # Cases of the present, each by the one experiment that it is about.
