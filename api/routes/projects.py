@@ -26,6 +26,7 @@ from api.results.threads import on_results_threads
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import PROJECT_INPUT
 from api.schemas.projects import NewProject, Project, ProjectInstallation, ProjectStats
+from engine.design.lifecycle import STARTED
 from engine.design.project import Project as ProjectValue
 from engine.design.project import draft_project, revise_project
 from pipeline.jobs.jobs import REMOVE_DELETED
@@ -106,7 +107,9 @@ def get_project_stats(
 ) -> Single[ProjectStats]:
     """Count the project's experiments, and the visitors and conversions of all of them together."""
     numbers = catalog.experiments.numbers(project.id)
-    experiments = ProjectExperiments(numbers.version, partial(catalog.experiments.of_project, project.id))
+    experiments = ProjectExperiments(
+        numbers.version, partial(catalog.experiments.of_project, project.id, STARTED)
+    )
     totals = results.project_totals.of(project, experiments, now=now)
     return Single(data=ProjectStats.of(numbers, totals))
 

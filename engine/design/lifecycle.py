@@ -23,6 +23,7 @@ TRANSITIONS: dict[tuple[Status, LifecycleTrigger], Status] = {
 UNSTARTED: tuple[Status, ...] = ("draft", "scheduled")
 # Statuses in which an experiment counts visitors and can end.
 OPEN: tuple[Status, ...] = ("running", "paused")
+STARTED: tuple[Status, ...] = (*OPEN, "completed", "archived")
 # What each step does.
 EFFECTS: dict[LifecycleTrigger, str] = {
     "start": "Visitors are assigned at once; of a draft, from its scheduled start.",

@@ -37,7 +37,7 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProjectExperiments:
-    """A project's experiments, which `read` lists, at a version of theirs."""
+    """A project's experiments that have started, which `read` lists, at a version of all of its own."""
 
     version: int
     read: Callable[[], Sequence[Experiment]]
@@ -108,7 +108,7 @@ class ProjectTotals:
         # First, since whatever comes in between has to be read again.
         newest_seq = self._rollup.last_seq_of(project.id)
         is_fresh = self._rollup.refresh_within(project.id, self._seconds)
-        started = [one for one in experiments.read() if one.started_at is not None]
+        started = experiments.read()
         changes = {one.id: self._rollup.publications.changes(one.id) for one in started}
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find_all(cursor, changes)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Insert, Text, Update, cast, func, select
 
 from engine.design.experiment import Experiment
-from engine.design.lifecycle import UNSTARTED
+from engine.design.lifecycle import STARTED
 from engine.design.metrics.metric import Metric
 from engine.errors import InvalidDesignError, Problem
 from engine.vocabulary import Status
@@ -99,8 +99,7 @@ class Experiments:
 
     def started_ids(self, project_id: str) -> list[str]:
         """List the ids of a project's experiments that have started."""
-        is_started = experiments.c.status.not_in(UNSTARTED)
-        query = select(experiments.c.id).where(experiments.c.project_id == project_id, is_started)
+        query = select(experiments.c.id).where(*_are_of(project_id, STARTED))
         with self._database.read() as connection:
             return list(connection.scalars(query))
 

@@ -3,6 +3,7 @@ from functools import partial
 
 import pytest
 
+from engine.design.lifecycle import STARTED
 from engine.design.project import Project
 from pipeline.results import project_totals
 from pipeline.results.project_totals import ProjectExperiments, Totals
@@ -18,7 +19,7 @@ def project(store: WorkingStore) -> Project:
 
 def totals(store: WorkingStore, project: Project, now: datetime = NOW) -> Totals:
     numbers = store.catalog.experiments.numbers(project.id)
-    read = partial(store.catalog.experiments.of_project, project.id)
+    read = partial(store.catalog.experiments.of_project, project.id, STARTED)
     return store.results.project_totals.of(project, ProjectExperiments(numbers.version, read), now=now)
 
 
