@@ -17,6 +17,7 @@ TESTED_TOGETHER = {
 TESTED_BY = {
     "pipeline/results/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
     "pipeline/store/warehouse/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
+    "pipeline/store/warehouse/extremes.py": "tests/pipeline/rollup/test_changed_extremes.py",
     "pipeline/store/warehouse/selected_visitors.py": "tests/pipeline/store/warehouse/test_segment_sums.py",
     "engine/analysis/comparison/pooled_visitors.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "engine/design/planning/plan_days.py": "tests/engine/design/planning/test_required_sample.py",

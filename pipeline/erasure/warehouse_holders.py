@@ -6,7 +6,7 @@ from typing import Final
 from pipeline.erasure.holder import Erasing, Holder, Text, columns
 from pipeline.erasure.night_texts import blank_nights, count_nights
 from pipeline.store.event_columns import DIMENSIONS, EVENT_DIMENSIONS
-from pipeline.store.warehouse import published, segment_dimensions, visitors
+from pipeline.store.warehouse import extremes, published, segment_dimensions, visitors
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.erasure.erased_events import (
     count_links,
@@ -90,6 +90,11 @@ def _rows_left(cursor: Cursor, erased: ErasedPerson) -> int:
     return sum(visitors.count_rows_of(cursor, one, keys) for one in _counted_by(cursor, erased))
 
 
+def _extremes_left(cursor: Cursor, erased: ErasedPerson) -> int:
+    keys = erased.person.all_keys
+    return sum(extremes.count_rows_of(cursor, one, keys) for one in _counted_by(cursor, erased))
+
+
 def _values_left(cursor: Cursor, erased: ErasedPerson) -> int:
     return sum(count_values_of(cursor, one, erased.segments[one]) for one in _counted_by(cursor, erased))
 
@@ -153,6 +158,17 @@ WAREHOUSE: Final = (
         # With those of visitors, which have the same keys.
         remove=_release_rows,
         left=_reader(_rows_left),
+    ),
+    Holder(
+        name="largest visitors and busiest addresses",
+        medium="warehouse",
+        where="extremes_*",
+        texts=columns(
+            key="key", nothing="kind goal variant number senders size value denominator before is_all"
+        ),
+        # With the rows of visitors, which they are taken from.
+        remove=_release_rows,
+        left=_reader(_extremes_left),
     ),
     Holder(
         name="segment values",

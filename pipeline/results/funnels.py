@@ -1,13 +1,15 @@
 """Visitors at each step of funnels, from counts of the steps that visitors reached."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
+import polars as pl
 
 from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.design.experiment import Experiment
 from pipeline.results.evidence import positions
 from pipeline.rollup.goals.counted_goals import step_names
+from pipeline.store.warehouse.extremes import STEPS
 from pipeline.store.warehouse.value_sums import StepCount
 
 
@@ -29,6 +31,16 @@ def funnels_of(
         for row, goal in enumerate(experiment.goals)
         if "steps" in goal.measure.columns and goal.id in of_goals
     }
+
+
+def steps_of(kept: pl.DataFrame, goals: Collection[int]) -> dict[int, list[StepCount]]:
+    """Take what `read_steps` counts in all visitor rows from the extremes that are kept."""
+    counted = kept.filter((pl.col("kind") == STEPS) & pl.col("goal").is_in(list(goals)))
+    of_steps = counted.group_by("goal", "variant", "number").agg(pl.col("size").sum())
+    found: dict[int, list[StepCount]] = {goal: [] for goal in goals}
+    for goal, *counts in of_steps.filter(pl.col("size") > 0).rows():
+        found[goal].append(StepCount(*counts))
+    return found
 
 
 def _funnel_of(

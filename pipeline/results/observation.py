@@ -10,7 +10,6 @@ from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.funnels import FunnelEvidence
-from engine.analysis.evidence.largest_visitors import MOST
 from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
@@ -20,9 +19,15 @@ from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.results.covariates import with_indexes
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
-from pipeline.results.funnels import funnels_of
+from pipeline.results.funnels import funnels_of, steps_of
 from pipeline.results.known_outcomes import with_known_outcomes
-from pipeline.results.largest_visitors import goals_to_look_into, largest_of, with_extremes
+from pipeline.results.largest_visitors import (
+    extremes_of,
+    goals_to_look_into,
+    largest_of,
+    largest_visitors,
+    with_extremes,
+)
 from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.quantiles import with_quantiles
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
@@ -30,15 +35,22 @@ from pipeline.results.senders import read_senders
 from pipeline.results.unit_evidence import with_units
 from pipeline.results.visitor_values import covariates_of, values_of
 from pipeline.rollup.goals.known_days import last_days
-from pipeline.rollup.goals.summed_goals import goals_needing_values, goals_with_values, ratio_goals
+from pipeline.rollup.goals.summed_goals import (
+    goals_needing_values,
+    goals_with_values,
+    kept_goals,
+    ratio_goals,
+)
 from pipeline.rollup.segment_values import dimensions_left_out, stored_values
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.epoch_sums import read_epochs
-from pipeline.store.warehouse.largest_visitors import read_extremes, read_largest
+from pipeline.store.warehouse.extremes import read_kept
+from pipeline.store.warehouse.largest_visitors import read_extremes
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
 from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.value_sums import SummedGoal, read_steps, read_value_sums
+from pipeline.store.warehouse.visitors import column_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +70,8 @@ class Observation:
         visitors = self.everyone.within(segment)
         counted = self._cells(visitors, segment)
         cells = self._align(counted)
+        goals = kept_goals(self.experiment, self.published.goals, variants=visitors.variants)
+        kept = None if segment else read_kept(visitors.cursor, self.experiment.id, goals)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
         evidence, known = evidence_of(self.experiment, cells, days), cells
         if last:
@@ -78,18 +92,18 @@ class Observation:
             # Neither is known within a segment, and both count visitors of units that are left out.
             segments=None if segment or self.everyone.has_units else self._visitors_by_segment(),
             follow_up=None if segment or self.everyone.has_units else self._follow_up(cells, timezone),
-            senders=None if segment else read_senders(visitors, self.experiment, self.published),
+            senders=None if kept is None else read_senders(visitors, self.experiment, self.published, kept),
             other_currencies=None
             if segment
             else read_other_currencies(visitors.cursor, self.experiment, self.published),
-            funnels=self._funnels(visitors),
+            funnels=self._funnels(visitors, kept),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=values,
             covariates={} if values is None else covariates_of(self.experiment, values),
         )
         read = with_quantiles(self.experiment, read, known)
-        found = self._with_extremes(read, visitors, last, in_segment=bool(segment))
+        found = self._with_extremes(read, visitors, last, kept)
         if not visitors.has_units:
             return found
         return with_units(visitors, self.experiment, self.published, found, cells, segment, last)
@@ -173,23 +187,30 @@ class Observation:
         return values
 
     def _with_extremes(
-        self, evidence: Evidence, visitors: SelectedVisitors, last: Mapping[int, int], *, in_segment: bool
+        self,
+        evidence: Evidence,
+        visitors: SelectedVisitors,
+        last: Mapping[int, int],
+        kept: pl.DataFrame | None,
     ) -> Evidence:
         """Add the extremes of goals that are means, in a segment of ratios, and the largest visitors."""
-        goals_of = ratio_goals if in_segment else goals_with_values
+        goals_of = ratio_goals if kept is None else goals_with_values
         goals = goals_of(self.experiment, self.published.goals)
-        extremes = self._align(read_extremes(visitors, goals, last_days=last))
-        evidence = with_extremes(self.experiment, evidence, extremes, in_segment=in_segment)
-        if in_segment or visitors.has_units or evidence.epochs is not None:
+        # What is kept is of visitors, also of those whose units are left out.
+        if kept is None or visitors.has_units:
+            extremes = self._align(read_extremes(visitors, goals, last_days=last))
+            return with_extremes(self.experiment, evidence, extremes, in_segment=kept is None)
+        extremes = self._align(extremes_of(kept, goals, last))
+        evidence = with_extremes(self.experiment, evidence, extremes, in_segment=False)
+        if evidence.epochs is not None:
             return evidence
-        ids = {
-            self.experiment.goals[row].id for row in goals_to_look_into(self.experiment, evidence, extremes)
-        }
-        chosen = [goal for goal in goals if self.published.goals[goal.place] in ids]
-        found = self._align(read_largest(visitors, chosen, most=MOST, last_days=last))
-        return replace(evidence, largest=largest_of(self.experiment, evidence, found))
+        rows = goals_to_look_into(self.experiment, evidence, extremes)
+        ids = {self.experiment.goals[row].id for row in rows}
+        places = [goal.place for goal in goals if self.published.goals[goal.place] in ids]
+        largest = self._align(largest_visitors(kept, places, last))
+        return replace(evidence, largest=largest_of(self.experiment, evidence, largest))
 
-    def _funnels(self, visitors: SelectedVisitors) -> Mapping[int, FunnelEvidence]:
+    def _funnels(self, visitors: SelectedVisitors, kept: pl.DataFrame | None) -> Mapping[int, FunnelEvidence]:
         """Count the visitors at each step of goals that are funnels."""
         counted = self.published.goals
         funnels = [
@@ -199,7 +220,12 @@ class Observation:
         ]
         if not funnels:
             return {}
-        counts = read_steps(visitors, funnels)
+        if kept is None or visitors.has_units:
+            counts = read_steps(visitors, funnels)
+        else:
+            # Results of earlier versions have none.
+            known = [goal for goal in funnels if column_of(goal, "steps") in visitors.columns]
+            counts = steps_of(kept, known)
         return funnels_of(self.experiment, counts, variants=self.published.variants, goals=counted)
 
     def _follow_up(self, cells: pl.DataFrame, timezone: str) -> FollowUp | None:

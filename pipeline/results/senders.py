@@ -1,59 +1,61 @@
 """Evidence of senders: extremes of an experiment's visitors by the kind of sender of their events."""
 
+from typing import Final
+
+import polars as pl
+
 from engine.analysis.evidence.senders import AddressCount, Overdrawn, PeakMinute, SenderEvidence
 from engine.design.experiment import Experiment
 from pipeline.results.evidence import positions
+from pipeline.rollup.goals.summed_goals import money_goals
 from pipeline.store.warehouse.events import SENDER_BITS
+from pipeline.store.warehouse.extremes import ADDRESSES, HIGHEST, OVERDRAWN, SENDERS, read_peaks
 from pipeline.store.warehouse.late_visits import read_late_visits
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import read_dropped
 from pipeline.store.warehouse.selected_visitors import SelectedVisitors
-from pipeline.store.warehouse.visitor_totals import (
-    Extreme,
-    count_by_sender,
-    read_largest,
-    read_overdrawn,
-)
+
+_CELL: Final = ("goal", "variant")
+_TOTALS: Final = pl.col("size", "value").sum()
 
 
 def read_senders(
-    visitors: SelectedVisitors, experiment: Experiment, published: Published
+    visitors: SelectedVisitors, experiment: Experiment, published: Published, kept: pl.DataFrame
 ) -> SenderEvidence | None:
-    """Read the evidence of senders; None where an earlier version counted the visitors without them."""
+    """Read the evidence of senders; None where an earlier version counted the visitors without them.
+
+    `kept` are the extremes.
+    """
     if "exposure_sender" not in visitors.columns:
         return None
-    cursor = visitors.cursor
-    # The time of the last exposure cannot be foretold, and stays while nothing is counted.
-    counts = count_by_sender(cursor, experiment.id, seed=published.last_exposed_at or 0)
-    goals = [
-        published.goals.index(goal.id)
-        for goal in experiment.goals
-        if goal.unit == "cents" and goal.id in published.goals
-    ]
-    variants = len(published.variants)
+    peaks = read_peaks(visitors.cursor, experiment.id)
     places = _Places(experiment, published)
-    overdrawn = read_overdrawn(cursor, experiment.id, goals, variants=variants)
-    largest = read_largest(cursor, experiment.id, goals, variants=variants)
-    late = read_late_visits(cursor, experiment.id)
-    dropped, key = read_dropped(cursor, experiment.project_id) or (0, None)
+    money = kept.filter(pl.col("goal").is_in(list(money_goals(experiment, published.goals))))
+    overdrawn = money.filter(pl.col("kind") == OVERDRAWN).group_by(*_CELL, "senders")
+    largest = money.filter((pl.col("kind") == HIGHEST) & (pl.col("value") > 0))
+    first = pl.col("senders").sort_by("size", "key", descending=[True, False]).first()
+    addresses = kept.filter(pl.col("kind") == ADDRESSES).sort("size", "key", descending=[True, False])
+    busiest = addresses.head(1).select("senders", "size").rows()
+    late = read_late_visits(visitors.cursor, experiment.id)
+    dropped, key = read_dropped(visitors.cursor, experiment.project_id) or (0, None)
     return SenderEvidence(
-        visitors={sender_names(bits): round(number) for bits, number in counts.visitors.items()},
+        visitors={sender_names(bits): total for bits, _, total, _ in peaks},
         busiest_address=(
-            AddressCount(sender_names(counts.busiest[0]), round(counts.busiest[1]))
-            if counts.busiest
-            else None
+            AddressCount(sender_names(busiest[0][0]), busiest[0][1] // SENDERS) if busiest else None
         ),
         peaks=tuple(
-            PeakMinute(sender_names(bits), round(most), total / minutes, minutes)
-            for bits, (most, total, minutes) in counts.peaks.items()
+            PeakMinute(sender_names(bits), most, total / minutes, minutes)
+            for bits, most, total, minutes in peaks
         ),
         overdrawn=tuple(
-            Overdrawn(*place, sender_names(one.senders), one.visitors, one.cents)
-            for one in overdrawn
-            if (place := places.of(one))
+            Overdrawn(*place, sender_names(bits), number, cents)
+            for *cell, bits, number, cents in overdrawn.agg(_TOTALS).sort(pl.all()).rows()
+            if number and (place := places.of(*cell))
         ),
         largest={
-            place: sender_names(one.senders) for one in largest if one.cents > 0 and (place := places.of(one))
+            place: sender_names(bits)
+            for *cell, bits in largest.group_by(_CELL).agg(first).sort(_CELL).rows()
+            if (place := places.of(*cell))
         },
         late_visits=late.number,
         last_late_day=late.last_day,
@@ -74,7 +76,7 @@ class _Places:
         self._goals = positions(published.goals, [goal.id for goal in experiment.goals])
         self._variants = positions(published.variants, [one.id for one in experiment.variants])
 
-    def of(self, extreme: Extreme) -> tuple[int, int] | None:
+    def of(self, goal: int, variant: int) -> tuple[int, int] | None:
         """Return the positions of goal and variant; None where the experiment no longer has them."""
-        goal, variant = self._goals.get(extreme.goal), self._variants.get(extreme.variant)
-        return None if goal is None or variant is None else (goal, variant)
+        own_goal, own_variant = self._goals.get(goal), self._variants.get(variant)
+        return None if own_goal is None or own_variant is None else (own_goal, own_variant)

@@ -8,14 +8,16 @@ import polars as pl
 from engine.analysis.comparison.plan import primary_row
 from engine.design.experiment import Experiment
 from engine.design.units import is_clustered
+from pipeline.rollup import changed_extremes
 from pipeline.rollup.aggregates import add_up, sum_since_exposure, sum_visitors
 from pipeline.rollup.changed_rows import VisitorRows, changed_rows, concat_rows
 from pipeline.rollup.counting_rules import extra_columns
 from pipeline.rollup.due import Due
+from pipeline.rollup.goals.summed_goals import kept_goals
 from pipeline.rollup.read_events import CountedVisitors
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.event_columns import DIMENSIONS
-from pipeline.store.warehouse import aggregates, visitors
+from pipeline.store.warehouse import aggregates, extremes, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
@@ -34,6 +36,10 @@ class ResultTables:
         self._cursor = cursor
         self._experiments = [due.experiment for due in group]
         self._ids = [experiment.id for experiment in self._experiments]
+        self._kept_goals = [
+            kept_goals(one, [goal.id for goal in one.goals], variants=len(one.variants))
+            for one in self._experiments
+        ]
         befores = [None if is_recount else due.before for due in group]
         self._last_exposed_at = [before.last_exposed_at if before else None for before in befores]
         known = None if is_recount else visitors.read_values_of(cursor, self._ids)
@@ -59,6 +65,7 @@ class ResultTables:
         nothing = cells.clear().drop("experiment")
         for number, experiment_id in enumerate(self._ids):
             aggregates.replace(self._cursor, experiment_id, kept.get(number, nothing))
+            extremes.fill(self._cursor, experiment_id, self._kept_goals[number])
 
     def update(self, touched: pl.Series, buckets: Iterable[CountedVisitors]) -> None:
         """Replace the rows of `touched` visitors by those in `buckets`, and change the sums accordingly."""
@@ -67,6 +74,7 @@ class ResultTables:
         removed, added = changed_rows(former, counted)
         self._remove(removed)
         self._add(added)
+        changed_extremes.change(self._cursor, self._ids, self._kept_goals, removed, added)
         before = self._left_out
         changes = self._sum(concat_rows([added.signed(1), removed.signed(-1)]))
         for number, cells in _by_experiment(changes):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from engine.design.analysis_settings import PRE_PERIOD
 from engine.design.experiment import Experiment, Goal
+from pipeline.store.warehouse.extremes import KeptGoals
 from pipeline.store.warehouse.value_sums import SummedGoal
 
 
@@ -33,6 +34,26 @@ def goals_with_values(experiment: Experiment, counted: Sequence[str]) -> list[Su
         for goal in experiment.goals
         if goal.id in counted and goal.unit != "share" and not goal.measure.is_quantile
     ]
+
+
+def kept_goals(experiment: Experiment, counted: Sequence[str], *, variants: int) -> KeptGoals:
+    """Describe the goals whose extremes are kept, by position among those counted."""
+    places = {goal.id: counted.index(goal.id) for goal in experiment.goals if goal.id in counted}
+    known = [goal for goal in experiment.goals if goal.id in places]
+    return KeptGoals(
+        variants=variants,
+        means=goals_with_values(experiment, counted),
+        money=money_goals(experiment, counted),
+        late=frozenset(places[goal.id] for goal in known if goal.known_after is not None),
+        funnels=[places[goal.id] for goal in known if "steps" in goal.measure.columns],
+    )
+
+
+def money_goals(experiment: Experiment, counted: Sequence[str]) -> frozenset[int]:
+    """Return the goals that are judged on money, by position among those counted."""
+    return frozenset(
+        counted.index(goal.id) for goal in experiment.goals if goal.unit == "cents" and goal.id in counted
+    )
 
 
 def all_goals(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:

@@ -12,7 +12,7 @@ import msgspec
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from engine.design.experiment import Experiment
+from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.events.hashing import hash64
 from pipeline.imports.import_result import Imported
@@ -23,7 +23,7 @@ from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.webhooks.announced_results import ObservedResults
 from tests.api.customers import Customer
 from tests.api.erasure.search import Sought
-from tests.builders import NOW, a_project
+from tests.builders import NOW, a_goal, a_project
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 # Every text of a person has its token.
@@ -74,7 +74,8 @@ def fill_pipeline(store: WorkingStore) -> tuple[str, str, Project, Experiment, E
     project = store.catalog.projects.create(
         a_project(id=new_id("prj"), account_id=account.id, sdk_key=new_id("pk")), actor="test"
     )
-    completed, running = store.add_experiment(project), store.add_experiment(project)
+    spent = Goal(id="goal_spent", name="Spent", goal_type="revenue")
+    completed, running = (store.add_experiment(project, goals=(a_goal(), spent)) for _ in range(2))
     rows = [an_exposure(completed, number % 2, f"v{number}", country="DE") for number in range(30)]
     for token in TOKENS:
         ids = ids_of(token)

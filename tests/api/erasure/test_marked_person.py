@@ -215,7 +215,7 @@ def data_of(erased: Erased, path: str) -> list[dict[str, Any]]:
 
 
 def by_segment(data: dict[str, Any]) -> dict[tuple[str, str], Any]:
-    (goal,) = data["goals"]
+    goal, _ = data["goals"]
     numbers = {(one.pop("dimension"), one.pop("value")): one for one in goal["segments"]}
     assert len(numbers) > 5
     return numbers

@@ -228,6 +228,7 @@ def test_steps_are_of_the_filtered_visitors_and_absent_where_they_were_not_count
     ]
     with store.warehouse.transaction() as cursor:
         cursor.execute(f"ALTER TABLE {result_table('visitors', experiment.id)} DROP COLUMN g0_steps")
+        cursor.execute(f"DROP TABLE {result_table('extremes', experiment.id)}")
     before = store.results.report(experiment, project, now=NOW).goals[0].variants
     assert [one.details.steps for one in before] == [None, None]
     store.snapshots.write(project.id)

@@ -6,7 +6,7 @@ from engine.analysis.evidence.senders import AddressCount, Overdrawn, SenderEvid
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.results.senders import sender_names
-from pipeline.store.warehouse import visitor_totals
+from pipeline.store.warehouse import extremes
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_exposure
 
 REVENUE = Goal(id="goal_r", name="Revenue", goal_type="revenue", is_primary=True)
@@ -78,15 +78,13 @@ def test_senders_of_money_are_known_for_refunds_above_orders_and_for_the_largest
     assert found.largest == {(0, 0): "server", (0, 1): "browser"}
 
 
-def test_many_visitors_are_estimated_from_a_sample(
+def test_addresses_of_many_visitors_are_counted_in_parts(
     store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more = [an_exposure(experiment, n % 2, f"m{n}", minute=9, sender="browser") for n in range(4_000)]
-    store.write(project, *more)
-    store.rollup.refresh(project.id)
-    monkeypatch.setattr(visitor_totals, "SAMPLED_VISITORS", 1_500)
-    found = senders_of(store, experiment, project)
-    assert found.visitors["browser"] == pytest.approx(4_025, rel=0.15)
+    before = store.observe(experiment, project).senders
+    monkeypatch.setattr(extremes, "_ADDRESSES_AT_ONCE", 30)
+    store.rollup.rebuild(project.id)
+    assert store.observe(experiment, project).senders == before
 
 
 def test_results_counted_by_an_earlier_version_have_no_senders(

@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment
 from engine.design.units import AttributeUnit
-from pipeline.store.warehouse import identities
+from pipeline.rollup.goals.summed_goals import kept_goals
+from pipeline.store.warehouse import extremes, identities
 from tests.examples import examples, is_many
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
+from tests.pipeline.rollup.kept_extremes import of_table
 from tests.pipeline.rollup.measured_goals import goals, row_of
 from tests.pipeline.rollup.naive_comparison import compare_all
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
@@ -28,6 +31,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
         # Few enough that some user ids are placeholders.
         patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
         yield opened
+
+
+def require_extremes_of_all_rows(store: WorkingStore, experiments: list[Experiment]) -> None:
+    with store.warehouse.transaction() as cursor:
+        for one in experiments:
+            kept = of_table(cursor, one.id)
+            goals = kept_goals(one, [goal.id for goal in one.goals], variants=len(one.variants))
+            extremes.fill(cursor, one.id, goals)
+            assert kept.equals(of_table(cursor, one.id))
 
 
 def check(
@@ -77,6 +89,7 @@ def check(
         store.write(project, *rows[start:end])
         store.rollup.refresh(project.id, None if number is None else [experiments[number].id])
     compare_all(store, rows, experiments, project)
+    require_extremes_of_all_rows(store, experiments)
     assert store.rollup.rebuild(project.id).drifted == ()
     # Nothing has drifted: the visitors and sums of all are those that were compared before.
     compare_all(store, rows, experiments if is_many() else experiments[:1], project)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from pipeline.store.event_columns import DIMENSIONS
-from pipeline.store.warehouse import aggregates
+from pipeline.store.warehouse import aggregates, extremes
 from pipeline.store.warehouse.connection import Cursor, registered
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, json_pointer
 from pipeline.store.warehouse.visitors import UNIT_KEY, has_units, result_table
@@ -103,13 +103,15 @@ def release_rows(cursor: Cursor, experiment_id: str, keys: pl.Series) -> None:
     ).fetchall()
     new = pl.DataFrame({"key": keys, "number": pl.int_range(given, given + len(keys), eager=True)})
     with registered(cursor, "released", new.cast({"number": pl.UInt64})):
-        cursor.execute(
+        ((released,),) = cursor.execute(
             f"UPDATE {rows} SET visitor_key = r.number, address_key = NULL FROM released r "
             "WHERE visitor_key = r.key"
-        )
+        ).fetchall()
         cursor.execute(
             f"UPDATE {orders} SET visitor_key = r.number FROM released r WHERE visitor_key = r.key"
         )
+        if released:
+            extremes.release(cursor, experiment_id)
     if has_units(cursor, experiment_id):
         # A unit of erased persons alone, such as a user, stays one, under a key that is no hash of its id.
         cursor.execute(
