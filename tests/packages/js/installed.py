@@ -17,6 +17,8 @@ SOURCES = ROOT / "packages" / "js"
 FRAMEWORKS = ROOT / "tests" / "api" / "sdk" / "browser" / "frameworks" / "node_modules"
 TOOLS = Path(sys.executable).parent
 NODE = TOOLS / "node"
+# The first with `getBuiltinModule`, by which the scripts of the tests read.
+OLDEST = (20, 16)
 WITH_TOOLS = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -101,7 +103,11 @@ def documented(language: str) -> list[str]:
 
 
 def nodes() -> list[Path]:
-    """The Node of the environment, and that of the machine where it is another one."""
+    """The Node of the environment, and that of the machine where it is another one and not too old."""
     own = shutil.which("node", path=os.environ["PATH"])
-    found = {Path(path).resolve() for path in (NODE, own) if path}
-    return sorted(found)
+    return sorted({NODE.resolve(), *([Path(own).resolve()] if own and _is_supported(own) else [])})
+
+
+def _is_supported(node: str) -> bool:
+    told = subprocess.run([node, "--version"], check=True, capture_output=True, text=True, timeout=60).stdout
+    return tuple(map(int, told.strip("v\n").split(".")[:2])) >= OLDEST
