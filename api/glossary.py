@@ -181,6 +181,10 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
         "ExperimentChanges",
         "type",
     ): "`visual` changes, `redirect`, or `personalization` for all who are eligible.",
+    (
+        "TrackedEvent",
+        "late",
+    ): "Whether the page was seen before the script came: such an exposure is not counted.",
     ("TrackedEvent", "type"): "Kind of event.",
     ("TrackedEvent", "value"): "Amount of the event, for goals that measure values.",
     ("UrlRule", "type"): "`include` or `exclude`.",

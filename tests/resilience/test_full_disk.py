@@ -143,6 +143,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
         wait_until(is_export_refused)
         assert_to_be_tried_again(exports[-1])
         for number in range(300):
+            shop.disk.fill()
             answer = shop.create_project(service, f"full-{number}")
             projects[f"full-{number}"] = answer.status
             if answer.status != 201:

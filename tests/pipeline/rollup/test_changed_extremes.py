@@ -103,6 +103,7 @@ def step(cursor: Cursor, rows: list[pl.DataFrame], rng: np.random.Generator, now
     return after
 
 
+@pytest.mark.many(seconds=20)
 def test_extremes_are_those_of_all_rows_after_every_change(cursor: Cursor) -> None:
     rng = np.random.default_rng(seed_or(3))
     rows, longest = first_rows(cursor, rng), 0
