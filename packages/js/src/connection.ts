@@ -11,6 +11,8 @@ export interface Connection {
   follow(config: Config): void;
 }
 
+export type Fetch = (address: string, init: RequestInit) => Promise<Response>;
+
 const api = (baseUrl: string): string => `${baseUrl.replace(/\/+$/, "")}/api/v1/sdk/`;
 
 const connection = (
@@ -18,18 +20,19 @@ const connection = (
   headers: Record<string, string>,
   sendsEtag: boolean,
   follow: (config: Config) => void,
+  request?: Fetch,
 ): Connection => ({
   address,
   follow,
   config: (etag, signal) =>
-    fetch(address("config"), {
+    (request ?? fetch)(address("config"), {
       headers: { ...headers, ...(sendsEtag && etag ? { "If-None-Match": etag } : {}) },
       credentials: "omit",
       signal,
     }),
   // A type that needs no preflight.
   post: (name, body, more) =>
-    fetch(address(name), {
+    (request ?? fetch)(address(name), {
       method: "POST",
       body,
       headers: { ...headers, "Content-Type": "text/plain" },
@@ -53,10 +56,16 @@ export const publicConnection = (baseUrl: string, sdkKey: string): Connection =>
 };
 
 /** Connect by an API key. */
-export const secretConnection = (baseUrl: string, apiKey: string, projectId: string): Connection =>
+export const secretConnection = (
+  baseUrl: string,
+  apiKey: string,
+  projectId: string,
+  request?: Fetch,
+): Connection =>
   connection(
     (name) => `${api(baseUrl)}${name}?project_id=${encodeURIComponent(projectId)}`,
     { Authorization: `Bearer ${apiKey}` },
     true,
     () => {},
+    request,
   );

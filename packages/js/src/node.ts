@@ -26,11 +26,12 @@ const inMemory = () =>
 /** Make a client, one for a process. */
 export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient<Flags> => {
   const { gatherMs = GATHER_MS, capacity = CAPACITY } = options;
-  const connection = secretConnection(options.baseUrl, options.apiKey, options.projectId);
+  const { baseUrl, apiKey, projectId } = options;
+  const connection = secretConnection(baseUrl, apiKey, projectId, options.fetch);
   const project = createProject(connection, {
     ...options,
     refreshMs: options.refreshMs ?? REFRESH_MS,
-    keys: { project_id: options.projectId, sdk_key: options.apiKey },
+    keys: { project_id: projectId, sdk_key: apiKey },
     cookies: () => "",
     outbox: {
       local: inMemory(),

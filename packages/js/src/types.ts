@@ -125,6 +125,8 @@ export interface NodeOptions extends CommonOptions {
   gatherMs?: number | undefined;
   /** Most events that wait; beyond them, they are lost and told to `onError`. */
   capacity?: number | undefined;
+  /** Asks the service in place of the global `fetch`: through a proxy, or from a cache. */
+  fetch?: ((address: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
 /** A visitor of a server. */

@@ -57,6 +57,33 @@ def test_a_thousand_events_at_once_arrive_in_few_requests(package: Installed, si
     assert sum(path.startswith("/api/v1/sdk/track") for _, path, _ in site.requests) < 10
 
 
+def test_a_fetch_of_the_server_asks_the_service_in_place_of_its_own(package: Installed, site: Site) -> None:
+    site.config = a_config(an_experiment())
+    script = """
+      import { createClient } from "@truelift/js/node";
+      const asked = [];
+      const own = fetch;
+      globalThis.fetch = () => Promise.reject(new Error("not this one"));
+      const client = createClient({
+        ...given[0].options,
+        fetch: (address, init) => {
+          asked.push([init.method ?? "GET", new URL(address).pathname, init.headers.Authorization]);
+          return own(address, init);
+        },
+      });
+      await client.ready;
+      const { index } = client.forVisitor("v1").variant("test-1");
+      console.log(JSON.stringify({ index, closed: await client.close(60_000), asked }));
+    """
+    options = {"baseUrl": site.service, "apiKey": "key", "projectId": "prj_1", "gatherMs": 20}
+    asked = [
+        [method, f"/api/v1/sdk/{name}", "Bearer key"]
+        for method, name in (("GET", "config"), ("POST", "track"))
+    ]
+    assert package.run(script, {"options": options}) == {"index": 1, "closed": True, "asked": asked}
+    assert len(site.events("exposure")) == 1
+
+
 def test_without_a_service_visitors_see_the_original_and_the_process_ends(package: Installed) -> None:
     dead = Site("", "http://127.0.0.1:9")
     script = """
