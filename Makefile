@@ -46,11 +46,16 @@ FRAMEWORKS_STAMP := $(FRAMEWORKS)/node_modules/.package-lock.json
 JS := packages/js
 JS_STAMP := $(JS)/node_modules/.package-lock.json
 
-$(NPM_STAMP) $(FRAMEWORKS_STAMP) $(JS_STAMP): %/node_modules/.package-lock.json: %/package.json %/package-lock.json | dev
+# The recipe of a worker, and Cloudflare's own runtime, which runs it.
+WORKER := recipes/worker
+WORKER_STAMP := tests/recipes/worker/node_modules/.package-lock.json
+NPM_STAMPS := $(NPM_STAMP) $(FRAMEWORKS_STAMP) $(JS_STAMP) $(WORKER_STAMP)
+
+$(NPM_STAMPS): %/node_modules/.package-lock.json: %/package.json %/package-lock.json | dev
 	@cd $* && $(WITH_NODE) npm ci --ignore-scripts --silent
 	@touch $@
 
-snippet-tools: $(NPM_STAMP) $(FRAMEWORKS_STAMP) $(JS_STAMP) ## install what builds and checks the browser script and @truelift/js
+snippet-tools: $(NPM_STAMPS) ## install what builds and checks the browser script and @truelift/js
 
 snippet: snippet-tools ## build the browser script into api/sdk/browser/dist
 	@$(RUN)python -m api.sdk.known_attributes > $(SNIPPET)/known_attributes.js
@@ -59,13 +64,14 @@ snippet: snippet-tools ## build the browser script into api/sdk/browser/dist
 js: snippet-tools ## build @truelift/js into packages/js/dist, and print its sizes
 	@$(WITH_NODE) node $(JS)/build.mjs
 
-snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script, @truelift/js and the dashboard's
+snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script, @truelift/js, the dashboard's and the worker's
 	@cd $(SNIPPET) && $(WITH_NODE) node_modules/.bin/tsc --project .
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --error-on-warnings .
 	@cd $(SNIPPET) && $(WITH_NODE) node_modules/.bin/tsc --project $(CURDIR)/$(DASHBOARD)
 	@cd $(DASHBOARD) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --error-on-warnings .
 	@cd $(JS) && $(WITH_NODE) node_modules/.bin/tsc --project . --noEmit --emitDeclarationOnly false
 	@cd $(JS) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --error-on-warnings .
+	@cd $(WORKER) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --error-on-warnings .
 
 demo: setup ## generate a shop, roll it up, print the verdicts and serve them
 	@$(RUN)truelift demo
@@ -131,6 +137,7 @@ format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .
 	@cd $(DASHBOARD) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --write .
 	@cd $(JS) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --write .
+	@cd $(WORKER) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --write .
 	@$(RUN)ruff format --quiet .
 	@$(RUN)ruff check --fix --quiet .
 
