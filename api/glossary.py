@@ -184,7 +184,7 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     (
         "TrackedEvent",
         "late",
-    ): "Whether the page was seen before the script came: such an exposure is not counted.",
+    ): "Whether the page was seen before the script came; not counted then.",
     ("TrackedEvent", "type"): "Kind of event.",
     ("TrackedEvent", "value"): "Amount of the event, for goals that measure values.",
     ("UrlRule", "type"): "`include` or `exclude`.",
