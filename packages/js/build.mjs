@@ -71,7 +71,7 @@ const USES = [
   ["assignment", 1_200, 'export { variantOnPage } from "../../api/sdk/browser/assignment.js";'],
   ["assignment with pages and targeting", 4_096, 'export { decide } from "./src/assignment.ts";'],
   ["hook of React", 320, 'export { TrueliftProvider, useVariant } from "./src/react.ts";'],
-  ["client of a page", 12_288, 'export { createClient } from "./src/index.ts";'],
+  ["client of a page", 12_544, 'export { createClient } from "./src/index.ts";'],
   ["client of a server", 12_288, 'export { createClient } from "./src/node.ts";'],
 ];
 for (const [use, most, contents] of USES) {

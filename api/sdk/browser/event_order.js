@@ -4,10 +4,12 @@ import { now, timestamp } from "./clock.js";
 
 /** @typedef {import("./batches.js").Entry} Entry */
 
+/** Of a request; then it is given up. */
+export const TIMEOUT_MS = 30_000;
 /** More than that ahead, or behind, is a clock that was set. */
 const MOST_AHEAD_MS = 60_000;
-/** Of two pages: each takes the time once. */
-const CLOCKS_DIFFER_MS = 2;
+/** What a tab may not have heard of yet: the clocks of two pages, and times that were moved. */
+const SLACK_MS = 10;
 
 // Within a text its quotes would be escaped.
 const TIME = /"timestamp":"([^"]*)/;
@@ -24,13 +26,26 @@ export const createOrder = (local) => {
   let flight = 0;
 
   /** The latest time at which the server may take any event of this browser to have happened, in ms since 1970. */
-  const horizon = () => {
-    const kept = Number(local.get("sent"));
-    return Math.max(kept < now() + MOST_AHEAD_MS ? kept : 0, flight + performance.now());
-  };
+  const horizon = () =>
+    Math.max(Math.min(Number(local.get("sent")), now() + SLACK_MS), flight + performance.now());
 
   /** @type {(time: number) => void} */
-  const extend = (time) => local.set("sent", `${Math.max(time, horizon())}`);
+  const keep = (time) => local.set("sent", `${time}`);
+
+  /** Know that a request may arrive late, of this page or of another tab. */
+  const expect = () => keep(now() + TIMEOUT_MS);
+
+  /** The time of the last event. */
+  let end = 0;
+
+  /** @type {(entry: Entry) => Entry} */
+  const follow = (entry) => {
+    const time = timeOf(entry);
+    if (end >= time && end < time + MOST_AHEAD_MS)
+      entry.text = entry.text.replace(TIME, `"timestamp":"${timestamp(++end)}`);
+    else end = Math.max(end, time);
+    return entry;
+  };
 
   /**
    * The body of a request. The server takes an event to be as old at its receipt as it was when it was sent, so
@@ -41,22 +56,19 @@ export const createOrder = (local) => {
    * @param {Entry[]} entries
    */
   const bodyOf = (entries) => {
-    let end = horizon() + CLOCKS_DIFFER_MS;
-    for (const entry of [...entries].sort((one, other) => timeOf(one) - timeOf(other))) {
-      const time = timeOf(entry);
-      if (end >= time && end < time + MOST_AHEAD_MS)
-        entry.text = entry.text.replace(TIME, `"timestamp":"${timestamp(++end)}`);
-      else end = Math.max(end, time);
-    }
+    end = horizon();
+    [...entries].sort((one, other) => timeOf(one) - timeOf(other)).map(follow);
     flight = Math.max(flight, end - performance.now());
+    // Should the page end before the request does.
+    expect();
     return `{"sent_at":"${timestamp(now())}","batch":[${entries.map(({ text }) => text).join()}]}`;
   };
 
   /** Know of the requests that they have ended. */
   const land = () => {
-    extend(0);
+    keep(horizon());
     flight = 0;
   };
 
-  return { extend, bodyOf, land };
+  return { follow, bodyOf, expect, land };
 };

@@ -2,9 +2,9 @@
 
 /** @typedef {import("./batches.js").Entry} Entry */
 
-/** Events that another tab has kept for this long have lost their page. */
+/** Events that another tab has kept for this long have lost their page, and no request has them still. */
 const ABANDONED_MS = 30_000;
-/** @typedef {{ name: string, isOfLiveTab: boolean, entries: Entry[] }} Kept of another tab that lives, or not */
+/** @typedef {{ name: string, isOwn: boolean, isRecent: boolean, entries: Entry[] }} Kept of this tab or another one */
 
 /** The beginning of the names of a project, so that events outlive a change of its key, or of a tab's. */
 /** @type {(projectId: string, tab?: string) => string} */
@@ -35,9 +35,8 @@ export const keptEvents = (local, { project_id, sdk_key }, tab) => {
       }
       return {
         name,
-        isOfLiveTab:
-          !name.startsWith(prefixOf(project_id, tab)) &&
-          Math.abs(Date.now() - kept[0]) < ABANDONED_MS,
+        isOwn: name.startsWith(prefixOf(project_id, tab)),
+        isRecent: Math.abs(Date.now() - kept[0]) < ABANDONED_MS,
         entries: kept
           .filter((event) => event?.event_id)
           .map((event) => ({ text: JSON.stringify(event) })),

@@ -1,8 +1,7 @@
 // Outbox: events wait in memory, and for the next page in localStorage, until the server has its verdict on them.
 
 import { firstBatch, newestTexts, sizeOf } from "./batches.js";
-import { now } from "./clock.js";
-import { createOrder } from "./event_order.js";
+import { createOrder, TIMEOUT_MS } from "./event_order.js";
 import { newId } from "./ids.js";
 import { keptEvents, prefixOf } from "./kept_events.js";
 
@@ -12,7 +11,6 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
 // Of what the server asks for, and against a clock that was wrong.
 const LONGEST_PAUSE_MS = 3_600_000;
-const TIMEOUT_MS = 30_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** @typedef {{ event_id: string | null, status: string, code: string | null, message: string | null }} Result */
@@ -48,7 +46,7 @@ export const createOutbox = ({
   refusedMs,
   onResults,
 }) => {
-  const { extend, bodyOf, land } = createOrder(local);
+  const { follow, bodyOf, expect, land } = createOrder(local);
   /** The place of this page's events in localStorage; without one nothing is stored: the visitor does not agree. */
   let place = "";
   let tab = "";
@@ -58,6 +56,8 @@ export const createOutbox = ({
   /** @type {Promise<void> | undefined} */
   let sending;
   let isPlanned = false;
+  /** Whether a beacon has left since the last request: nothing tells when it arrives. */
+  let isBeaconed = false;
   let failures = 0;
   /** Time before which nothing is sent, in ms: what the server asked for holds on the next page too. */
   let pausedUntil = Number(local.get("retry")) || 0;
@@ -76,11 +76,10 @@ export const createOutbox = ({
     tab = session.get("tab") ?? newId();
     session.set("tab", tab);
     place = prefixOf(config.project_id, tab) + newId();
-    const taken = keptEvents(local, config, tab).filter(({ isOfLiveTab }) => !isOfLiveTab);
-    for (const { entries } of taken)
-      for (const { text } of entries) waiting.push({ text, isTaken: true });
-    // The last beacon of the page before may be on its way still.
-    extend(now());
+    const taken = keptEvents(local, config, tab).filter(({ isOwn, isRecent }) => isOwn || !isRecent);
+    // What the beacon of the page before may not have brought yet goes with the beacon of this one.
+    for (const { entries, isRecent } of taken)
+      for (const { text } of entries) waiting.push({ text, isTaken: !isRecent });
     save();
     for (const { name } of taken) local.remove(name);
   };
@@ -89,9 +88,9 @@ export const createOutbox = ({
   /** @type {(entries: Entry[]) => Entry[]} */
   const withThoseOfOthers = (entries) => {
     const others = keptEvents(local, config, tab).flatMap((one) =>
-      one.isOfLiveTab ? one.entries : [],
+      one.isRecent && !one.isOwn ? one.entries : [],
     );
-    if (others.length) extend(now());
+    if (others.length) expect();
     return [...entries, ...others];
   };
 
@@ -132,8 +131,9 @@ export const createOutbox = ({
 
   /** @type {(entries: Entry[]) => Promise<boolean>} whether to go on at once */
   const send = async (entries) => {
+    isBeaconed = false;
     try {
-      const answer = await request(bodyOf(entries)).finally(() => place && land());
+      const answer = await request(bodyOf(entries)).finally(() => place && !isBeaconed && land());
       if (answer.ok) {
         /** @type {{ results: Result[] }} */
         const { results } = await answer.json();
@@ -207,7 +207,8 @@ export const createOutbox = ({
     keep: (event) => {
       const text = JSON.stringify(event);
       if (sizeOf(text) > LONGEST_EVENT) throw new Error(`an event may have ${LONGEST_EVENT} bytes`);
-      waiting.push({ text });
+      // Not before one that was sent and moved.
+      waiting.push(follow({ text }));
       if (!isPlanned) {
         isPlanned = true;
         gather(drain);
@@ -226,6 +227,7 @@ export const createOutbox = ({
       while (left.length) {
         const batch = firstBatch(withThoseOfOthers(left));
         const body = bodyOf(batch);
+        isBeaconed = true;
         if (!beacon(body)) request(body).catch(() => {});
         for (const entry of batch) entry.isTaken = true;
         left = left.slice(batch.length);

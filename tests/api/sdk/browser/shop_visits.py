@@ -15,6 +15,7 @@ DEEDS = ("click", "click", "act", "act", "back", "forward", "leave", "offline", 
 MOST_TABS = 3
 AT_ONCE = 12
 PAUSE_SECONDS = 0.02
+TURNING_PAUSES = 25
 IS_THERE = "window.shop?.isLeaving === false"
 IS_AT_REST = "window.shop?.isAtRest()"
 IS_SENT = """window.truelift?.loaded
@@ -46,6 +47,9 @@ class Visit:
                 yield from self._close()
             elif deed in {"tab", "switch"}:
                 self._turn_to_another_tab(is_new=deed == "tab")
+                # As long as people take, and browsers to tell a tab what another one has stored.
+                for _ in range(TURNING_PAUSES):
+                    yield
             else:
                 self._act(deed)
         while self._tabs:

@@ -116,7 +116,7 @@ def started(customer: Customer, project: str, test: str) -> str:
     ("browser", "visits", "seed"),
     [
         ("chromium", 4, 0),
-        *[pytest.param("chromium", 100, seed, marks=pytest.mark.long(seconds=45)) for seed in range(1, 6)],
+        *[pytest.param("chromium", 100, seed, marks=pytest.mark.long(seconds=80)) for seed in range(1, 3)],
         *[pytest.param("firefox", 50, seed, marks=pytest.mark.long(seconds=60)) for seed in range(1, 11)],
     ],
 )
