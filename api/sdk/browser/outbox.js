@@ -76,7 +76,9 @@ export const createOutbox = ({
     tab = session.get("tab") ?? newId();
     session.set("tab", tab);
     place = prefixOf(config.project_id, tab) + newId();
-    const taken = keptEvents(local, config, tab).filter(({ isOwn, isRecent }) => isOwn || !isRecent);
+    const taken = keptEvents(local, config, tab).filter(
+      ({ isOwn, isRecent }) => isOwn || !isRecent,
+    );
     // What the beacon of the page before may not have brought yet goes with the beacon of this one.
     for (const { entries, isRecent } of taken)
       for (const { text } of entries) waiting.push({ text, isTaken: !isRecent });

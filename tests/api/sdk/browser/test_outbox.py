@@ -312,6 +312,20 @@ def test_event_does_not_seem_earlier_than_one_that_took_longer(site: Site, page:
     assert receipts.times[first["event_id"]] < receipts.times[second["event_id"]]
 
 
+def test_what_the_page_told_before_the_script_came_follows_the_exposure(site: Site, page: Page) -> None:
+    site.config = a_config(an_experiment())
+    site.answer = refuse(503, times=1)
+    site.pages["/"] = a_page(head=f"{site.tag()}<script>truelift('track', 'early')</script>")
+    # A request of another tab is on its way, so that events are moved ahead of the clock.
+    page.add_init_script("localStorage.truelift_sent = Date.now() + 1000")
+    page.goto(f"{site.base}/")
+    wait_until(lambda: kept(page) == 0)
+    batches = [{event["type"]: event["timestamp"] for event in body["batch"]} for body in site.bodies]
+    both = [times for times in batches if {"exposure", "custom_event"} <= times.keys()]
+    assert both
+    assert all(times["exposure"] < times["custom_event"] for times in both)
+
+
 @pytest.mark.parametrize("size", [33_000, 70_000, 120_000])
 def test_event_that_is_too_large_is_told_and_holds_nothing_up(site: Site, page: Page, size: int) -> None:
     open_page(site, page)
