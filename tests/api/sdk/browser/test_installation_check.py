@@ -58,16 +58,19 @@ def check(dashboard: Page, path: str = "/") -> Page:
     return opened.value
 
 
-def findings(dashboard: Page) -> list[str]:
-    dashboard.clock.run_for(500)
+def findings(dashboard: Page, *, after_ms: int = 25) -> list[str]:
+    """Return what is found after some time of the page; a page that answers needs real time for it."""
+    dashboard.clock.run_for(after_ms)
     return [text.strip() for text in dashboard.locator("#findings li").all_inner_texts()]
 
 
-def finding(dashboard: Page, *parts: str) -> str:
+def finding(dashboard: Page, *parts: str, after_ms: int = 25) -> str:
     """Wait for a finding that has all of the parts."""
 
     def found() -> str:
-        return next((one for one in findings(dashboard) if all(part in one for part in parts)), "")
+        return next(
+            (one for one in findings(dashboard, after_ms=after_ms) if all(part in one for part in parts)), ""
+        )
 
     return wait_until(found)
 
@@ -77,7 +80,7 @@ def test_a_page_is_found_in_order(shop: Shop, dashboard: Page) -> None:
     opened = check(dashboard)
     fine = [one.format(base=base_of(shop)) for one in ALL_FINE]
     wait_until(lambda: findings(dashboard) == fine)
-    assert "Shown: Treatment" in sections(opened)
+    wait_until(lambda: "Shown: Treatment" in sections(opened))
     assert opened.url == f"{shop.site.base}/"
     # The page knows nothing of the window that opened it.
     assert opened.evaluate("window.opener") is None
@@ -105,17 +108,15 @@ def test_a_page_without_a_snippet_is_said_to_lack_it(shop: Shop, dashboard: Page
     opened.wait_for_url(f"{shop.site.base}/**")
     dashboard.clock.run_for(16_000)
     missing = f"Missing: No script has answered at {shop.site.base} within 15 seconds: put the snippet"
-    assert [
-        one.startswith(start) for one, start in zip(findings(dashboard), (missing, NO_EVENT), strict=True)
-    ]
-    assert findings(dashboard)[0].startswith(missing)
-    assert findings(dashboard)[1] == NO_EVENT
+    found = findings(dashboard, after_ms=500)
+    assert found[0].startswith(missing)
+    assert found[1:] == [NO_EVENT]
 
 
 def test_a_page_that_keeps_other_windows_away_is_said_to(shop: Shop, dashboard: Page) -> None:
     shop.site.page_headers["Cross-Origin-Opener-Policy"] = "same-origin"
     opened = check(dashboard)
-    assert "Cross-Origin-Opener-Policy" in finding(dashboard, "Missing: The tab was closed, or")
+    assert "Cross-Origin-Opener-Policy" in finding(dashboard, "Missing: The tab was closed, or", after_ms=500)
     # The panel is there all the same.
     wait_until(lambda: opened.locator("truelift-debug h2").count() == 1)
     # The service has seen the event itself.
