@@ -37,7 +37,6 @@ addEventListener('message', ({ data, source, origin }) => {
 @pytest.fixture
 def dashboard(shop: Shop, page: Page) -> Page:
     """The installation of the shop, in a browser that is signed in."""
-    page.clock.install()
     page.goto(f"{base_of(shop)}/sign-in")
     page.fill("#key", shop.customer.token)
     page.press("#key", "Enter")
@@ -58,19 +57,15 @@ def check(dashboard: Page, path: str = "/") -> Page:
     return opened.value
 
 
-def findings(dashboard: Page, *, after_ms: int = 25) -> list[str]:
-    """Return what is found after some time of the page; a page that answers needs real time for it."""
-    dashboard.clock.run_for(after_ms)
+def findings(dashboard: Page) -> list[str]:
     return [text.strip() for text in dashboard.locator("#findings li").all_inner_texts()]
 
 
-def finding(dashboard: Page, *parts: str, after_ms: int = 25) -> str:
+def finding(dashboard: Page, *parts: str) -> str:
     """Wait for a finding that has all of the parts."""
 
     def found() -> str:
-        return next(
-            (one for one in findings(dashboard, after_ms=after_ms) if all(part in one for part in parts)), ""
-        )
+        return next((one for one in findings(dashboard) if all(part in one for part in parts)), "")
 
     return wait_until(found)
 
@@ -89,6 +84,7 @@ def test_a_page_is_found_in_order(shop: Shop, dashboard: Page) -> None:
     opened.close()
     # Once more, of another page, whose address has a query.
     again = check(dashboard, "/next?size=1")
+    again.wait_for_selector("truelift-debug h2")
     wait_until(lambda: findings(dashboard) == fine)
     assert again.url == f"{shop.site.base}/next?size=1"
 
@@ -104,19 +100,23 @@ def test_an_address_of_another_site_is_refused_in_words(shop: Shop, dashboard: P
 def test_a_page_without_a_snippet_is_said_to_lack_it(shop: Shop, dashboard: Page) -> None:
     shop.site.pages["/"] = a_page()
     shop.site.page_headers = {}
+    dashboard.clock.install()
     opened = check(dashboard)
     opened.wait_for_url(f"{shop.site.base}/**")
     dashboard.clock.run_for(16_000)
     missing = f"Missing: No script has answered at {shop.site.base} within 15 seconds: put the snippet"
-    found = findings(dashboard, after_ms=500)
+    finding(dashboard, missing)
+    found = findings(dashboard)
     assert found[0].startswith(missing)
     assert found[1:] == [NO_EVENT]
 
 
 def test_a_page_that_keeps_other_windows_away_is_said_to(shop: Shop, dashboard: Page) -> None:
     shop.site.page_headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    dashboard.clock.install()
     opened = check(dashboard)
-    assert "Cross-Origin-Opener-Policy" in finding(dashboard, "Missing: The tab was closed, or", after_ms=500)
+    dashboard.clock.run_for(16_000)
+    assert "Cross-Origin-Opener-Policy" in finding(dashboard, "Missing: The tab was closed, or")
     # The panel is there all the same.
     wait_until(lambda: opened.locator("truelift-debug h2").count() == 1)
     # The service has seen the event itself.
