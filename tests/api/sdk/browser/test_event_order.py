@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.api.sdk.browser.sending import KEPT, kept, open_page, refuse
+from tests.api.sdk.browser.sending import KEPT, batches, kept, open_page, refuse
 from tests.api.sdk.browser.site import Answer, Site, a_config, a_page, accepted, an_experiment
 from tests.waiting import wait_until
 
@@ -103,6 +103,23 @@ def test_event_does_not_seem_earlier_than_one_that_took_longer(site: Site, page:
     wait_until(lambda: kept(page) == 0)
     first, second = sorted(site.events("custom_event"), key=lambda event: event["event_name"])
     assert receipts.times[first["event_id"]] < receipts.times[second["event_id"]]
+
+
+def test_event_follows_a_request_under_way_as_a_page_a_minute_ago_ended(site: Site, page: Page) -> None:
+    gate = site.gates["/api/v1/sdk/track"] = threading.Event()
+    page.add_init_script(JUMPING_CLOCK)
+    page.add_init_script("jump = location.search ? 60_000 : 0")
+    open_page(site, page)
+    wait_until(lambda: batches(site) == 1)
+    page.evaluate("truelift.track('later')")
+    page.goto(f"{site.base}/next")
+    gate.set()
+    wait_until(lambda: len(site.bodies) == 2)
+    page.goto(f"{site.base}/?minute")
+    wait_until(lambda: kept(page) == 0)
+    ended, last = site.bodies[-2:]
+    (later,) = [event["timestamp"] for event in last["batch"] if event["type"] == "custom_event"]
+    assert datetime.fromisoformat(later) >= datetime.fromisoformat(ended["sent_at"]) + timedelta(seconds=30)
 
 
 def test_what_the_page_told_before_the_script_came_follows_the_exposure(site: Site, page: Page) -> None:

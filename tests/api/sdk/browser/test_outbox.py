@@ -48,6 +48,20 @@ def test_pause_that_the_service_asks_for_holds_on_the_next_page(site: Site, page
     assert len(site.events("pageview")) == 3
 
 
+def test_page_left_in_a_pause_sends_also_what_the_page_before_has_left(site: Site, page: Page) -> None:
+    site.answer = refuse(503, times=2, seconds="3600")
+    open_page(site, page)
+    page.evaluate("truelift.track('first')")
+    wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
+    page.goto(f"{site.base}/?second")
+    wait_until(lambda: batches(site) == 2)
+    # The beacon of the first page was refused; this page sends nothing while it lasts.
+    page.goto(f"{site.base}/next")
+    wait_until(lambda: site.events("custom_event"))
+    assert {event["url"] for event in site.events("pageview")} == {f"{site.base}/", f"{site.base}/?second"}
+    assert batches(site) == 3
+
+
 @pytest.mark.parametrize("status", [400, 401, 402, 403])
 def test_requests_end_where_they_cannot_succeed(site: Site, page: Page, status: int) -> None:
     site.answer = refuse(status, times=1)
