@@ -19,6 +19,8 @@ TOOLS = Path(sys.executable).parent
 NODE = TOOLS / "node"
 # The first with `getBuiltinModule`, by which the scripts of the tests read.
 OLDEST = (20, 16)
+# The longest that a script may take.
+LIMIT_SECONDS = 60
 WITH_TOOLS = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -80,7 +82,9 @@ class Installed:
     def run(self, script: str, *given: object, node: Path | str = NODE, kind: str = "module") -> Any:
         """Run a script, which finds what it is given in `given`, and return the JSON that it prints last."""
         read = 'process.getBuiltinModule("node:fs").readFileSync("given.json", "utf8")'
-        head = f"const given = JSON.parse({read});\n"
+        # Ends a script that waits for something in vain, too, when the test that would stop it was killed.
+        limit = f"setTimeout(() => process.exit(1), {LIMIT_SECONDS * 1000}).unref()"
+        head = f"const given = JSON.parse({read});\n{limit};\n"
         (self.folder / "given.json").write_text(json.dumps(given))
         done = subprocess.run(
             [node, f"--input-type={kind}", "--eval", head + script],
@@ -88,7 +92,7 @@ class Installed:
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LIMIT_SECONDS,
         )
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
