@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.sdk.browser.site import Answer, Site, a_config, accepted, an_experiment
+from tests.api.sdk.browser.site import Answer, Site, a_config, accepted, an_experiment, refusing
 from tests.packages.js.installed import Installed, documented
 
 CLIENT = """
@@ -22,17 +22,6 @@ def run(package: Installed, site: Site, script: str, **options: object) -> dict[
     """Run a script with a client of the site's service."""
     given = {"baseUrl": site.service, "apiKey": "key", "projectId": "prj_1", "gatherMs": 20, **options}
     answer: dict[str, Any] = package.run(CLIENT + script, {"options": given})
-    return answer
-
-
-def refusing(status: int, *, times: int, **headers: str) -> Any:
-    """Refuse the first requests with events."""
-    left = [times]
-
-    def answer(events: list[dict[str, Any]]) -> Answer:
-        left[0] -= 1
-        return accepted(events) if left[0] < 0 else (status, headers, "{}")
-
     return answer
 
 

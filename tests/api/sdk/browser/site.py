@@ -90,6 +90,17 @@ def accepted(events: list[dict[str, Any]]) -> Answer:
     return 200, {}, json.dumps({"accepted": len(events), "rejected": 0, "results": results})
 
 
+def refusing(status: int, *, times: int, **headers: str) -> Callable[[list[dict[str, Any]]], Answer | None]:
+    """Refuse the first requests with events; without a status they are not answered."""
+    left = [times]
+
+    def answer(events: list[dict[str, Any]]) -> Answer | None:
+        left[0] -= 1
+        return accepted(events) if left[0] < 0 else (status, headers, "{}") if status else None
+
+    return answer
+
+
 def _answer(text: str, headers: Headers) -> Answer:
     return 200, headers, text
 
