@@ -63,7 +63,7 @@ class Decider:
 
     def hold(self, visitor: Visitor, answers: Mapping[str, str]) -> None:
         """Remember what the service has told of a visitor, as far as nobody else can tell it."""
-        for experiment in self._unsettled(visitor):
+        for _, experiment in self._unsettled(visitor):
             if (variant_id := answers.get(experiment.id)) is not None:
                 # Weights of experiments that assign other units than visitors never change.
                 self.decided.hold(experiment.id, visitor.visitor_id, None, variant_id)
@@ -71,11 +71,11 @@ class Decider:
     def has_unknown(self, visitor: Visitor) -> bool:
         """Return whether there is an experiment in which the service alone knows the visitor's variant."""
         return any(
-            self.decided.of_visitor(one.id, visitor.visitor_id, visitor.visitor_id) is None
-            for one in self._unsettled(visitor)
+            self._decide(configuration, experiment, visitor, None, None).status == "new"
+            for configuration, experiment in self._unsettled(visitor)
         )
 
-    def _unsettled(self, visitor: Visitor) -> Iterator[Experiment]:
+    def _unsettled(self, visitor: Visitor) -> Iterator[tuple[Configuration, Experiment]]:
         configuration = self._polling.configuration
         if configuration is None:
             return
@@ -83,7 +83,7 @@ class Decider:
             if name == experiment.id and configuration.is_unsettled(
                 experiment, _unit_id(experiment, visitor)
             ):
-                yield experiment
+                yield configuration, experiment
 
     def _decide(
         self,

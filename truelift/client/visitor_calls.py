@@ -1,4 +1,4 @@
-"""Calls about a visitor: decisions, exposures and events. None of them waits for a request."""
+"""Calls about a visitor: decisions, exposures and events."""
 
 import logging
 import math

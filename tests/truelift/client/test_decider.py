@@ -1,6 +1,7 @@
 """Weights that changed: a visitor keeps the first variant, by the cookie or by the service."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -112,3 +113,16 @@ def test_nobody_is_asked_about_visitors_outside_the_traffic_or_in_a_preview() ->
     )
     assert preview.variant_id == "var_1"
     assert service.asked == {}
+
+
+def test_the_first_variant_is_unknown_until_it_is_told_of_those_who_would_move_and_take_part() -> None:
+    visitors = {one: a_visitor(one, None, None, None) for one in VISITORS}
+    decider = a_decider(Service())
+    assert [one for one in VISITORS if decider.has_unknown(visitors[one])] == MOVED
+    for one in MOVED:
+        decider.hold(visitors[one], {CHANGED.id: variant_id(BEFORE, one)})
+    assert not any(map(decider.has_unknown, visitors.values()))
+    outside = reweight(an_experiment(status="running", traffic_allocation=0), (1, 9), now=STARTED)
+    paused = replace(CHANGED, status="paused")
+    for experiment in (outside, paused):
+        assert not any(map(a_decider(Service(), experiment).has_unknown, visitors.values()))
