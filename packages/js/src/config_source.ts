@@ -1,12 +1,12 @@
 // The config of a project: asked for at once, again after failures, and again and again where a process lives long.
 
 import type { Config } from "../../../api/sdk/browser/config.js";
+import { TIMEOUT_MS } from "../../../api/sdk/browser/event_order.js";
 import type { Connection } from "./connection.js";
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
 const LONGEST_PAUSE_MS = 3_600_000;
-const TIMEOUT_MS = 30_000;
 
 export interface ConfigSource {
   close(): void;

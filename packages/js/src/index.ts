@@ -4,25 +4,17 @@ import { cookies } from "../../../api/sdk/browser/cookies.js";
 import { forcedVariants } from "../../../api/sdk/browser/forced_variants.js";
 import { newId } from "../../../api/sdk/browser/ids.js";
 import { onHidden, onRestored, whenActive } from "../../../api/sdk/browser/lifetime.js";
-import { createStore, local, session } from "../../../api/sdk/browser/storage.js";
+import { local, session } from "../../../api/sdk/browser/storage.js";
 import { publicConnection } from "./connection.js";
 import { browserConsent, memoryConsent } from "./held_consent.js";
 import { browserVisitor, isCookieId, memoryVisitor } from "./held_visitor.js";
-import { createProject, type Project } from "./project.js";
+import { createProject, inMemory, type Project } from "./project.js";
 import { createTagClient, findTag } from "./tag_client.js";
 import type { AnyFlags, Bootstrap, Client, ClientOptions } from "./types.js";
 import { createVisitorClient } from "./visitor_client.js";
 import type { Place } from "./visitor_state.js";
 
 export type * from "./types.js";
-
-/** After a refusal that no repetition can mend, such as that of a key, in milliseconds. */
-const REFUSED_MS = 300_000;
-
-const inMemory = () =>
-  createStore(() => {
-    throw new Error("there is no storage");
-  });
 
 const openProject = (options: ClientOptions, isPage: boolean): Project => {
   const connection = publicConnection(options.baseUrl, options.sdkKey);
@@ -32,11 +24,9 @@ const openProject = (options: ClientOptions, isPage: boolean): Project => {
     keys: null,
     cookies: isPage ? cookies : () => "",
     outbox: {
-      local: isPage ? local : inMemory(),
-      session: isPage ? session : inMemory(),
+      ...(isPage ? { local, session } : inMemory()),
       beacon: (body) => isPage && navigator.sendBeacon?.(connection.address("track"), body),
       gather: queueMicrotask,
-      refusedMs: REFUSED_MS,
     },
   });
 };

@@ -1,10 +1,9 @@
 // A client for the visitors of a server: no cookies, one connection, and batches of events.
 
-import { createStore } from "../../../api/sdk/browser/storage.js";
 import { secretConnection } from "./connection.js";
 import { memoryConsent } from "./held_consent.js";
 import { memoryVisitor } from "./held_visitor.js";
-import { createProject } from "./project.js";
+import { createProject, inMemory } from "./project.js";
 import { createRecent } from "./recent.js";
 import type { AnyFlags, NodeClient, NodeOptions, VisitorClient } from "./types.js";
 import { createVisitorClient } from "./visitor_client.js";
@@ -14,14 +13,8 @@ export type * from "./types.js";
 const REFRESH_MS = 30_000;
 const GATHER_MS = 500;
 const CAPACITY = 10_000;
-const REFUSED_MS = 300_000;
 /** Beyond this many variants or exposures, the process forgets those of longest ago. */
 const MOST_RECENT = 100_000;
-
-const inMemory = () =>
-  createStore(() => {
-    throw new Error("there is no storage");
-  });
 
 /** Make a client, one for a process. */
 export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient<Flags> => {
@@ -34,11 +27,9 @@ export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient
     keys: { project_id: projectId, sdk_key: apiKey },
     cookies: () => "",
     outbox: {
-      local: inMemory(),
-      session: inMemory(),
+      ...inMemory(),
       beacon: () => false,
       gather: (send) => setTimeout(send, gatherMs),
-      refusedMs: REFUSED_MS,
     },
   });
   const assigned = createRecent<string>(MOST_RECENT);

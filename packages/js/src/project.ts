@@ -2,13 +2,17 @@
 
 import type { Config } from "../../../api/sdk/browser/config.js";
 import { createOutbox, type Surroundings } from "../../../api/sdk/browser/outbox.js";
+import { createStore } from "../../../api/sdk/browser/storage.js";
 import { createConfigSource, within } from "./config_source.js";
 import type { Connection } from "./connection.js";
 import { createDecider, type Decider } from "./decisions.js";
 import type { CommonOptions, Failure } from "./types.js";
 
-const TIMEOUT_MS = 3_000;
+/** The longest that `ready` takes. */
+export const READY_MS = 3_000;
 const CLOSE_MS = 5_000;
+/** Pause after a refusal that no repetition can mend, such as that of a key. */
+const REFUSED_MS = 300_000;
 
 export type Outbox = ReturnType<typeof createOutbox>;
 type Keys = Surroundings["config"];
@@ -34,8 +38,16 @@ export interface ProjectOptions extends CommonOptions {
   /** Of the outbox, which is made at once where the project is known from the beginning. */
   keys: Keys | null;
   cookies: () => string;
-  outbox: Pick<Surroundings, "local" | "session" | "beacon" | "gather" | "refusedMs">;
+  outbox: Pick<Surroundings, "local" | "session" | "beacon" | "gather">;
 }
+
+const newStore = () =>
+  createStore(() => {
+    throw new Error("there is no storage");
+  });
+
+/** Stores of an outbox without a browser. */
+export const inMemory = () => ({ local: newStore(), session: newStore() });
 
 const caller =
   (onError: CommonOptions["onError"]) =>
@@ -75,6 +87,7 @@ export const createProject = (connection: Connection, options: ProjectOptions): 
         for (const { status, event_id, code, message } of results)
           if (status === "rejected") fail({ message: message ?? "rejected", event_id, code });
       },
+      refusedMs: REFUSED_MS,
       ...options.outbox,
     });
   let outbox = options.keys && newOutbox(options.keys);
@@ -93,7 +106,7 @@ export const createProject = (connection: Connection, options: ProjectOptions): 
 
   return {
     connection,
-    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    timeoutMs: options.timeoutMs ?? READY_MS,
     get config() {
       return config;
     },

@@ -1,9 +1,8 @@
 // Answers of the service on experiments that only it can decide: asked for once, and kept.
 
+import { TIMEOUT_MS } from "../../../api/sdk/browser/event_order.js";
 import type { ServerDecision, Visit } from "../../../api/sdk/browser/parts.js";
 import type { Connection } from "./connection.js";
-
-const TIMEOUT_MS = 30_000;
 
 /** Ask for a visitor's variants; none where the service does not answer: the visitor is not counted then. */
 export const askServer = async (

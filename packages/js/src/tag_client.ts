@@ -2,10 +2,9 @@
 
 import { readBoth } from "../../../api/sdk/browser/storage.js";
 import { within } from "./config_source.js";
+import { READY_MS } from "./project.js";
 import type { AnyFlags, Client, ClientOptions, Variant } from "./types.js";
 import { isSame } from "./variants.js";
-
-const TIMEOUT_MS = 3_000;
 
 /** What the script gives for a variant. */
 interface Shown {
@@ -102,7 +101,7 @@ export const createTagClient = (
 
   const end = async (): Promise<boolean> => true;
   return {
-    ready: within(options.timeoutMs ?? TIMEOUT_MS, loaded),
+    ready: within(options.timeoutMs ?? READY_MS, loaded),
     get visitorId() {
       return readBoth("visitor");
     },
