@@ -4,6 +4,7 @@ import type { Config, Variant } from "../../../api/sdk/browser/config.js";
 import { whenActive } from "../../../api/sdk/browser/lifetime.js";
 import { referrer } from "../../../api/sdk/browser/referrer.js";
 import { readBoth, session, writeBoth } from "../../../api/sdk/browser/storage.js";
+import { newVisitorIn } from "../../../api/sdk/browser/unsettled.js";
 import { createVisitor, mergedAttributes } from "../../../api/sdk/browser/visitor.js";
 import type { Attributes } from "./types.js";
 
@@ -36,8 +37,8 @@ export const browserVisitor = (config: Config, id: string | undefined): HeldVisi
     writeBoth("assigned", "", cookie_domain);
     writeBoth("visitor", id, cookie_domain);
   }
-  // A visitor of another domain of the project is new here alone.
-  if (/[?&]_tl=/.test(location.search)) session.set("handed", "1");
+  // Before the address is tidied.
+  const isNew = newVisitorIn(session);
   const visitor = createVisitor(config);
   visitor.recallVisitor();
   whenActive(() => {
@@ -47,7 +48,7 @@ export const browserVisitor = (config: Config, id: string | undefined): HeldVisi
   return {
     visitorId: visitor.visitorId,
     userId: visitor.userId,
-    isNew: () => visitor.visitorType() === "new" && !session.get("handed"),
+    isNew,
     attributes: () => ({
       visitor_type: visitor.visitorType(),
       referrer: referrer(),

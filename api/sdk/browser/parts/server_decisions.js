@@ -1,18 +1,14 @@
 // Part: decisions of the server, on patterns that are too large for a browser, and on visitors of earlier weights.
 
 import { askServer } from "../server_decisions.js";
-import { isUnsettled } from "../unsettled.js";
+import { isUnsettled, newVisitorIn } from "../unsettled.js";
 
-const { session } = PARTS;
-// A visitor of another domain of the project is new here alone.
-if (/[?&]_tl=/.test(location.search)) session.set("handed", "1");
-
+const isNew = newVisitorIn(PARTS.session);
 /** @type {Set<string>} */
 const asked = new Set();
 
 PARTS.isUnsettled = (experiment, unit) => {
-  const isNew = session.get("new") && !session.get("handed");
-  const isAsked = !isNew && isUnsettled(experiment, unit);
+  const isAsked = !isNew() && isUnsettled(experiment, unit);
   if (isAsked) asked.add(experiment.id);
   return isAsked;
 };
