@@ -7,10 +7,10 @@ import { keptEvents, prefixOf } from "./kept_events.js";
 
 // The most that the server takes; one that no request can carry would hold up all others.
 const LONGEST_EVENT = 32_768;
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 300_000;
+export const FIRST_WAIT_MS = 1_000;
+export const LONGEST_WAIT_MS = 300_000;
 // Of what the server asks for, and against a clock that was wrong.
-const LONGEST_PAUSE_MS = 3_600_000;
+export const LONGEST_PAUSE_MS = 3_600_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** @typedef {{ event_id: string | null, status: string, code: string | null, message: string | null }} Result */

@@ -2,11 +2,12 @@
 
 import type { Config } from "../../../api/sdk/browser/config.js";
 import { TIMEOUT_MS } from "../../../api/sdk/browser/event_order.js";
+import {
+  FIRST_WAIT_MS,
+  LONGEST_PAUSE_MS,
+  LONGEST_WAIT_MS,
+} from "../../../api/sdk/browser/outbox.js";
 import type { Connection } from "./connection.js";
-
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 300_000;
-const LONGEST_PAUSE_MS = 3_600_000;
 
 export interface ConfigSource {
   close(): void;
