@@ -105,14 +105,14 @@ def bucket_variant(experiment: Experiment, unit_id: str) -> int | None:
 def unit_hash(experiment: Experiment, role: Role, unit_id: str) -> int:
     """Hash `role:salt:bucketing_version:unit_id` in UTF-8: MurmurHash3 x86 32, seed 0, all 32 bits."""
     prefix = _encoded_prefix(role, experiment.salt, experiment.bucketing_version)
-    return mmh3.hash(prefix + _utf8(unit_id), 0, signed=False)
+    return mmh3.hash(prefix + id_bytes(unit_id), 0, signed=False)
 
 
 def unit_hashes(experiment: Experiment, role: Role, unit_ids: Iterable[str | None]) -> Iterator[int | None]:
     """Hash many ids as `unit_hash` does; None for None."""
     prefix = _encoded_prefix(role, experiment.salt, experiment.bucketing_version)
     for one in unit_ids:
-        yield None if one is None else mmh3.hash(prefix + _utf8(one), 0, signed=False)
+        yield None if one is None else mmh3.hash(prefix + id_bytes(one), 0, signed=False)
 
 
 def hash_prefix(role: Role, salt: str, bucketing_version: int) -> str:
@@ -125,7 +125,7 @@ def _encoded_prefix(role: Role, salt: str, bucketing_version: int) -> bytes:
     return hash_prefix(role, salt, bucketing_version).encode()
 
 
-def _utf8(unit_id: str) -> bytes:
+def id_bytes(unit_id: str) -> bytes:
     """Encode as a browser's TextEncoder does: half a surrogate pair becomes U+FFFD."""
     try:
         return unit_id.encode()

@@ -5,6 +5,7 @@ from typing import Final
 
 import mmh3
 
+from engine.design.assignment import id_bytes
 from engine.design.experiment import Experiment
 from engine.design.units import is_clustered
 
@@ -53,4 +54,4 @@ def _place(experiment: Experiment, unit_id: str | None) -> str:
     place = _short(experiment.id)
     if unit_id is None or not is_clustered(experiment.unit):
         return place
-    return f"{place}{mmh3.hash(unit_id, 0, signed=False)}"
+    return f"{place}{mmh3.hash(id_bytes(unit_id), 0, signed=False)}"

@@ -26,6 +26,14 @@ def test_each_unit_has_a_place_of_its_own() -> None:
     assert kept.variant_of(experiment, "u2") is None
 
 
+def test_half_a_surrogate_pair_is_hashed_as_in_browsers() -> None:
+    experiment = an_experiment(id="exp_7k3v9xqa", unit="user")
+    kept = AssignedVariants()
+    kept.keep(experiment, "u\ud800", "var_1")
+    place = mmh3.hash("u\ufffd", 0, signed=False)
+    assert kept.cookie == f"3v9xqa{place}:var_1"
+
+
 def test_a_variant_that_is_gone_is_none() -> None:
     assert AssignedVariants("3v9xqa:gone00").variant_of(EXPERIMENT, "v1") is None
 
