@@ -1,6 +1,6 @@
 """Results of experiments: reports, evidence, segments and totals."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -32,7 +32,7 @@ from pipeline.results.project_totals import ProjectTotals
 from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.results_version import ResultsVersion
 from pipeline.results.segment_evidence import segment_evidence_of
-from pipeline.results.shared_reads import SharedReads
+from pipeline.results.shared_reads import SharedQuestion, SharedReads
 from pipeline.rollup.due import is_over
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.run import Rollup
@@ -64,8 +64,8 @@ class _Asked:
     fresh_at: datetime | None
 
     @property
-    def question(self) -> Hashable:
-        return self.experiment.id, tuple(self.segment.items())
+    def question(self) -> SharedQuestion:
+        return SharedQuestion(self.experiment.id, tuple(self.segment.items()))
 
 
 class Results:
@@ -85,6 +85,8 @@ class Results:
         self._looked_at: dict[str, tuple[object, ...]] = {}
         self._evidence, self._reports = SharedReads[Evidence](), SharedReads[Report]()
         self._of_segments = SharedReads[SegmentEvidence]()
+        for kept in (self._evidence, self._reports, self._of_segments):
+            rollup.publications.listen(kept.forget)
 
     def report(
         self,

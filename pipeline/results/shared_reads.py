@@ -1,16 +1,31 @@
 """Shared reads of results: computed once for all who ask while nothing changes."""
 
+import pickle
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Container, Hashable
+from typing import Final, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from pipeline.results.results_version import ResultsVersion
 
 T = TypeVar("T")
-# Those of many goals and variants take some megabytes.
-_MOST: Final = 16
+MOST: Final = 16
+# Of many goals, variants, days and segments, one read alone may have more, and is not kept.
+MOST_BYTES: Final = 64 * 2**20
+
+
+class SharedQuestion(NamedTuple):
+    """What is asked of an experiment's results."""
+
+    experiment_id: str
+    segment: Hashable = ()
+
+
+class _Kept(NamedTuple, Generic[T]):
+    version: ResultsVersion
+    found: T
+    size: int
 
 
 class SharedReads(Generic[T]):
@@ -18,12 +33,12 @@ class SharedReads(Generic[T]):
 
     def __init__(self) -> None:
         self._changing = threading.Lock()
-        self._kept: OrderedDict[Hashable, tuple[ResultsVersion, T]] = OrderedDict()
+        self._kept: OrderedDict[SharedQuestion, _Kept[T]] = OrderedDict()
         # A question has a lock while somebody asks it.
-        self._asking: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
+        self._asking: WeakValueDictionary[SharedQuestion, threading.Lock] = WeakValueDictionary()
 
     def get(
-        self, question: Hashable, version: Callable[[], ResultsVersion | None], compute: Callable[[], T]
+        self, question: SharedQuestion, version: Callable[[], ResultsVersion | None], compute: Callable[[], T]
     ) -> tuple[T, bool]:
         """Return what is kept of the present version, or compute it; and whether it was kept.
 
@@ -36,22 +51,43 @@ class SharedReads(Generic[T]):
         with asking:
             before = version()
             kept = self._find(question)
-            if kept is not None and kept[0] == before:
-                return kept[1], True
+            if kept is not None and kept.version == before:
+                return kept.found, True
             found = compute()
-            if before is not None and before == version():
-                self._keep(question, before, found)
+            if before is not None:
+                self._keep(question, _Kept(before, found, _size_of(found)))
+                # Asked once it is kept, so that nothing stays that was to be forgotten meanwhile.
+                if before != version():
+                    self._drop([question])
             return found, False
 
-    def _find(self, question: Hashable) -> tuple[ResultsVersion, T] | None:
+    def forget(self, experiment_ids: Container[str]) -> None:
+        """Drop everything that was read of these experiments."""
+        with self._changing:
+            questions = [one for one in self._kept if one.experiment_id in experiment_ids]
+        self._drop(questions)
+
+    def _find(self, question: SharedQuestion) -> _Kept[T] | None:
         with self._changing:
             if question in self._kept:
                 self._kept.move_to_end(question)
             return self._kept.get(question)
 
-    def _keep(self, question: Hashable, version: ResultsVersion, found: T) -> None:
+    def _keep(self, question: SharedQuestion, kept: _Kept[T]) -> None:
         with self._changing:
             self._kept.pop(question, None)
-            self._kept[question] = version, found
-            if len(self._kept) > _MOST:
+            self._kept[question] = kept
+            while len(self._kept) > MOST or sum(one.size for one in self._kept.values()) > MOST_BYTES:
                 self._kept.popitem(last=False)
+
+    def _drop(self, questions: list[SharedQuestion]) -> None:
+        with self._changing:
+            for question in questions:
+                self._kept.pop(question, None)
+
+
+def _size_of(found: object) -> int:
+    """Count the bytes of a read with its arrays, which are not copied for it."""
+    arrays: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(found, protocol=5, buffer_callback=arrays.append)
+    return len(rest) + sum(array.raw().nbytes for array in arrays)

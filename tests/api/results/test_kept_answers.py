@@ -3,19 +3,7 @@
 from dataclasses import replace
 
 from api.results.kept_answers import EncodedAnswer, KeptAnswers, Question
-from pipeline.results.results_version import ResultsVersion
-from tests.builders import NOW, a_project, an_experiment
-
-VERSION = ResultsVersion(
-    experiment=an_experiment(status="running"),
-    project=a_project(),
-    newest_seq=1,
-    publication=1,
-    looks=0,
-    local_day=NOW.date(),
-    running_days=1,
-    is_over=False,
-)
+from tests.pipeline.results.versions import VERSION
 
 
 def a_question(number: int = 0, *, experiment_id: str = "exp_1") -> Question:
