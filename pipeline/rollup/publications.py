@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from pipeline.store.warehouse import published as published_rollups
@@ -23,9 +23,9 @@ class Publications:
         self._replaced = Counter[str]()
         # Of these, those that changed more than the record.
         self._changed = Counter[str]()
-        self._listeners: list[Callable[[Sequence[str]], None]] = []
+        self._listeners: list[Callable[[frozenset[str]], None]] = []
 
-    def listen(self, listener: Callable[[Sequence[str]], None]) -> None:
+    def listen(self, listener: Callable[[frozenset[str]], None]) -> None:
         """Call `listener` with the ids of experiments after each replacement of their results."""
         self._listeners.append(listener)
 
@@ -69,7 +69,7 @@ class Publications:
 
         The block puts the records of those whose other results stay into the dictionary that it is given.
         """
-        replaced = list(experiment_ids)
+        replaced = frozenset(experiment_ids)
         only_records: dict[str, Published] = {}
         try:
             yield only_records

@@ -1,6 +1,6 @@
 """Published records in memory: those of the store, whenever they are read."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -89,11 +89,11 @@ def test_a_record_that_is_replaced_while_it_is_read_is_not_kept(
 
 
 def test_listeners_are_told_whose_results_were_replaced(publications: Publications) -> None:
-    told: list[Sequence[str]] = []
+    told: list[frozenset[str]] = []
     publications.listen(told.append)
     with publications.replacing(["exp_1", "exp_2"]):
         assert told == []
-    assert told == [["exp_1", "exp_2"]]
+    assert told == [{"exp_1", "exp_2"}]
 
 
 def test_final_results_are_known_once_they_are_read(warehouse: Warehouse, publications: Publications) -> None:
