@@ -1,7 +1,5 @@
 """Pages of an experiment: its verdict, its numbers, and the steps of its life."""
 
-import subprocess
-
 import pytest
 from fastapi.testclient import TestClient
 
@@ -112,37 +110,6 @@ def test_twenty_variants_and_fifty_goals_have_a_page(
     assert page.text.count('scope="rowgroup"') == 50
 
 
-def test_a_goal_whose_days_are_not_kept_has_no_chart_of_them(
-    customer: Customer, project: str, browser: TestClient
-) -> None:
-    config = {"event_name": "order", "measure": "count"}
-    goals = [{"name": "Orders", "goal_type": "custom_event", "config": config}]
-    path = customer.an_experiment(project, goals=goals)
-    assert customer.post(f"{path}/start").status_code == 200
-    send_visitors(customer, path, {0: (20, 0), 1: (20, 0)})
-    order = {"type": "custom_event", "event_name": "order"}
-    data = customer.data_of(path)
-    batch = [
-        {
-            "event_id": f"o-{data['id']}-{place}-{number}",
-            "visitor_id": f"{data['id']}-{place}-{number}",
-            **order,
-        }
-        for place in (0, 1)
-        for number in range(9 + place)
-    ]
-    assert (
-        customer.post("/sdk/track", {"project_id": path.split("/")[2], "batch": batch}).json()["rejected"]
-        == 0
-    )
-    page = browser.get(path).text
-    assert "charts/improvements" in page
-    for chart in ("lift", "rates"):
-        assert f"charts/{chart}" not in page
-        assert browser.get(f"{path}/charts/{chart}/light.json").status_code == 404
-    assert browser.get(f"{path}/charts/improvements/light.json").status_code == 200
-
-
 def test_a_draft_shows_its_settings_and_its_start(
     customer: Customer, project: str, browser: TestClient
 ) -> None:
@@ -239,39 +206,6 @@ def test_results_need_the_permissions_of_the_api(
 
 def test_an_unknown_step_is_no_page(experiment: str, browser: TestClient) -> None:
     assert browser.get(f"{experiment}/explode").status_code == 404
-
-
-def test_visitors_and_charts_are_exported(
-    customer: Customer,
-    experiment: str,
-    browser: TestClient,
-    sign_in: SignIn,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        pytest.fail("drawn again")
-
-    send_visitors(customer, experiment, {0: (30, 10), 1: (30, 12)})
-    page = browser.get(experiment).text
-    exported = browser.get(f"{experiment}/export?format=csv")
-    assert f'href="{experiment}/export?format=csv"' in page
-    assert len(exported.text.splitlines()) == 61
-    assert exported.headers["content-disposition"].startswith("attachment")
-    assert browser.get(f"{experiment}/export?format=parquet").content[:4] == b"PAR1"
-    for form, start in {"png": b"\x89PNG", "svg": b"<svg"}.items():
-        address = f"{experiment}/charts/improvements/light.{form}"
-        assert address in page
-        drawn = browser.get(address).content
-        assert drawn.startswith(start)
-        with monkeypatch.context() as patched:
-            # A picture is drawn once for each chart.
-            patched.setattr(subprocess, "run", refuse)
-            assert browser.get(address).content == drawn
-    assert browser.get(f"{experiment}/charts/improvements/light.exe").status_code == 404
-    assert browser.get(f"{experiment}/export?format=exe").status_code == 404
-    assert browser.get(f"{experiment}/export?device_type=nonsense").status_code == 422
-    reader = sign_in(customer.with_key("experiments:read").token)
-    assert reader.get(f"{experiment}/export?format=csv").status_code == 403
 
 
 def test_intervals_that_hold_at_every_look_have_a_column(
