@@ -1,11 +1,12 @@
 """Fields of the form of a draft: how each is read, and the choices that it offers."""
 
-import json
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from api.bodies.json_body import MalformedJsonError, TooManyValuesError, read_json
 from api.dashboard.drafts.payload_text import PAYLOAD, read_payload
 from engine import vocabulary
 from engine.design.goals import MARGIN_KEYS
@@ -24,12 +25,11 @@ def _text(value: str) -> str:
 def _number(value: str) -> object:
     """Read a number; what is none stays as it is, for the API to say so."""
     for read in (int, float):
-        try:
+        # A whole number of hundreds of digits is too large for a float.
+        with suppress(ValueError, OverflowError):
             number = read(value)
-        except ValueError:
-            continue
-        if math.isfinite(number):
-            return number
+            if math.isfinite(number):
+                return number
     return value
 
 
@@ -51,9 +51,10 @@ def _lines(value: str) -> list[str]:
 
 
 def _json(value: str) -> object:
+    """Read JSON as the API does; what is none stays as it is, for the API to say so."""
     try:
-        return json.loads(value)
-    except ValueError:
+        return read_json(value.encode())
+    except (MalformedJsonError, TooManyValuesError):
         return value
 
 

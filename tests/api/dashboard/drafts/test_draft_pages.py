@@ -1,6 +1,7 @@
 """Pages that create and edit drafts, as a browser without scripts sends them."""
 
 import html
+import json
 import re
 from typing import Any
 
@@ -147,6 +148,7 @@ def test_problems_stand_beside_their_fields_and_nothing_is_lost(project: str, br
     typed = {
         "name": "",
         "hypothesis": "Kept <text>",
+        "variants[0]__weight": "9" * 400,
         "variants[1]__weight": "much",
         "traffic_allocation": "140",
         "goals[0]__name": "Buys",
@@ -159,7 +161,7 @@ def test_problems_stand_beside_their_fields_and_nothing_is_lost(project: str, br
     text = refused.text
     places = set(re.findall(r'class="problem" id="problem-([^"]+)"', text))
     assert places == {
-        *("name", "variants[1].weight", "traffic_allocation"),
+        *("name", "variants[0].weight", "variants[1].weight", "traffic_allocation"),
         *("goals[0].config.event_name", "statistics.minimum_effect_percent", "statistics.covariates"),
     }
     assert 'id="traffic_allocation" name="traffic_allocation" aria-invalid="true"' in text
@@ -220,7 +222,14 @@ def test_groups_of_rules_are_edited_as_json(customer: Customer, project: str, br
     page = browser.get(f"{path}/edit")
     assert send(browser, page, name="New").status_code == 303
     assert customer.data_of(path)["targeting_rules"]["root"] == rules["root"]
-    for wrong in ("{not json", '{"version": 2, "root": {"operator": "xor", "children": []}}'):
+    half = json.dumps({"field": "os", "operator": "equals", "values": ["\ud800"]})
+    for wrong in (
+        "{not json",
+        '{"version": 2, "root": {"operator": "xor", "children": []}}',
+        f'{{"version": 2, "root": {{"operator": "and", "children": [{half}]}}}}',
+        '{"version": NaN}',
+        "[" * 5_000,
+    ):
         refused = send(browser, browser.get(f"{path}/edit"), targeting_rules=wrong)
         assert refused.status_code == 422
         assert 'id="problem-targeting_rules"' in refused.text
