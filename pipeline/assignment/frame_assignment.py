@@ -114,6 +114,8 @@ class _Rows:
                 raise InvalidEvidenceError(f"the frame has no column {column!r}; it has {', '.join(schema)}")
         if variant in schema:
             raise InvalidEvidenceError(f"the frame has a column {variant!r} already; choose another variant=")
+        if taken := [column for column in (*_HASHES.values(), _ELIGIBLE) if column in schema]:
+            raise InvalidEvidenceError(f"rename the column {taken[0]!r}, which the calculation adds itself")
         if schema[self.unit].is_float() or schema[self.unit] == nw.Boolean:
             raise InvalidEvidenceError(f"{self.unit!r} must hold texts or whole numbers, as ids are")
         if not self.experiment.variants:

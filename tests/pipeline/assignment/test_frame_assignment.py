@@ -122,6 +122,7 @@ def test_columns_of_other_names_are_named() -> None:
         (VISITORS, PLAIN, {"visitor": "id"}, "no column 'id'; it has visitor_id"),
         (VISITORS, PLAIN, {"url": "page"}, "no column 'page'"),
         (VISITORS.with_columns(assigned_variant=1), PLAIN, {}, "choose another variant="),
+        (VISITORS.with_columns(truelift_hash_v=1), PLAIN, {}, "rename the column 'truelift_hash_v'"),
         (pl.DataFrame({"visitor_id": [0.5]}), PLAIN, {}, "must hold texts or whole numbers"),
         ({"visitor_id": ["v1"]}, PLAIN, {}, "not builtins.dict"),
         (VISITORS.to_pandas(), PLAIN, {}, "polars.from_pandas makes one of pandas"),
