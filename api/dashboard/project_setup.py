@@ -29,7 +29,7 @@ BLOCKS: Final = (
         (
             "At the start of the head of every page, before what it may change. In the body or in a tag "
             "manager it comes after the page was seen: new visitors then see the original and are not "
-            "counted. The health check late_visits of an experiment has their share."
+            'counted. The health check "Late visits" of an experiment has their share.'
         ),
     ),
     (
