@@ -109,7 +109,8 @@ def chosen_columns(
     """Choose the wanted columns of those found; all of them where one is missing there and `beside` them."""
     if wanted is None or not set(wanted) <= {*found, *beside}:
         return found
-    return [name for name in found if name in wanted]
+    # Without a column there would be no rows.
+    return [name for name in found if name in wanted] or found
 
 
 def _with_columns(chunk: Chunk, names: Sequence[str]) -> Chunk:

@@ -41,3 +41,12 @@ def test_a_database_is_a_typed_frame_too(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE orders AS SELECT range AS id FROM range(3)")
     frame = read_whole(find_tables([str(path)], query=Query(table="orders")))
     assert frame["id"].to_list() == [0, 1, 2]
+
+
+def test_rows_whose_wanted_columns_are_all_in_the_names_of_folders_stay(tmp_path: Path) -> None:
+    for variant, visitors in {"A": 2, "B": 3}.items():
+        folder = tmp_path / f"variant={variant}" / "converted=1"
+        folder.mkdir(parents=True)
+        pl.DataFrame({"order": range(visitors)}).write_parquet(folder / "rows.parquet")
+    frame = read_whole(find_tables([str(tmp_path)]), columns=["variant", "converted"])
+    assert sorted(frame["variant"]) == ["A"] * 2 + ["B"] * 3
