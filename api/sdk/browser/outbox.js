@@ -80,8 +80,11 @@ export const createOutbox = ({
       ({ isOwn, isRecent }) => isOwn || !isRecent,
     );
     // What the beacon of the page before may not have brought yet goes with the beacon of this one.
-    for (const { entries, isRecent } of taken)
-      for (const { text } of entries) waiting.push({ text, isTaken: !isRecent });
+    const earlier = taken.flatMap(({ entries, isRecent }) =>
+      entries.map(({ text }) => ({ text, isTaken: !isRecent })),
+    );
+    // What this page has told already follows them, also where one request cannot carry both.
+    waiting.unshift(...earlier);
     save();
     for (const { name } of taken) local.remove(name);
   };

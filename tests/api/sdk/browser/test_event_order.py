@@ -122,6 +122,26 @@ def test_event_follows_a_request_under_way_as_a_page_a_minute_ago_ended(site: Si
     assert datetime.fromisoformat(later) >= datetime.fromisoformat(ended["sent_at"]) + timedelta(seconds=30)
 
 
+def test_what_earlier_pages_have_left_goes_before_what_this_page_tells(site: Site, page: Page) -> None:
+    receipts = Receipts(site, Random(1), [])  # noqa: S311 - not secret
+    site.answer = receipts.take
+    site.config = a_config(an_experiment())
+    # More than one request may carry, of half a minute ago, and at its end an order.
+    page.add_init_script(
+        """{
+          const timestamp = new Date(Date.now() - 40_000).toISOString();
+          const event = { type: "custom_event", visitor_id: "v", timestamp, event_name: "x".repeat(9_000) };
+          const events = [..."abcdef"].map((event_id) => ({ ...event, event_id }));
+          events.push({ ...event, event_id: "order", type: "conversion", event_name: "purchase" });
+          localStorage["truelift_q.prj_1.ended.page"] = JSON.stringify([Date.now() - 40_000, ...events]);
+        }"""
+    )
+    open_page(site, page)
+    wait_until(lambda: kept(page) == 0)
+    (exposure,) = site.events("exposure")
+    assert receipts.times["order"] < receipts.times[exposure["event_id"]]
+
+
 def test_what_the_page_told_before_the_script_came_follows_the_exposure(site: Site, page: Page) -> None:
     site.config = a_config(an_experiment())
     site.answer = refuse(503, times=1)
