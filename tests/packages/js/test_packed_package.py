@@ -1,6 +1,7 @@
 """The packed package: its files, types and entries, and the decisions that it shares with the service."""
 
 import json
+import re
 import subprocess
 import tarfile
 import tomllib
@@ -133,6 +134,18 @@ def test_package_has_what_it_exports_and_nothing_else(package: Installed) -> Non
 def test_package_has_the_version_of_the_service(package: Installed) -> None:
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert json.loads((package.package / "package.json").read_text())["version"] == ours
+
+
+def test_documented_sizes_are_the_most_that_the_build_lets_pass() -> None:
+    build = (SOURCES / "build.mjs").read_text()
+    most = {use: int(number) for use, number in re.findall(r'^  \["(.+?)", ([\d_]+),', build, re.MULTILINE)}
+    page = (ROOT / "docs" / "javascript-client.md").read_text()
+    sizes = re.findall(r"^\| `(@truelift/js\S*)` \| .+ \| ([\d,]+) \|$", page, re.MULTILINE)
+    assert {name: int(size.replace(",", "")) for name, size in sizes} == {
+        "@truelift/js": most["client of a page"],
+        "@truelift/js/react": most["hook of React"],
+        "@truelift/js/assignment": most["assignment with pages and targeting"],
+    }
 
 
 def test_uses_and_documentation_compile_strictly_and_mistakes_are_errors(package: Installed) -> None:
