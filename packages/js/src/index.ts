@@ -32,7 +32,6 @@ const openProject = (options: ClientOptions, isPage: boolean): Project => {
 };
 
 const placeOf = (project: Project, isPage: boolean, id: string | undefined): Place => {
-  const exposed = new Set<string>();
   const assigned = new Map<string, string>();
   const own = id ?? newId();
   const forced = isPage ? forcedVariants() : {};
@@ -49,7 +48,7 @@ const placeOf = (project: Project, isPage: boolean, id: string | undefined): Pla
         ? browserVisitor(config, id)
         : memoryVisitor(own, assigned),
     whenActive: isPage ? whenActive : (callback) => callback(),
-    expose: (key) => !exposed.has(key) && Boolean(exposed.add(key)),
+    exposed: new Set(),
     refusal: () => null,
     discard: () => project.outbox?.discard(),
   };

@@ -7,6 +7,7 @@ import { createProject, inMemory } from "./project.js";
 import { createRecent } from "./recent.js";
 import type { AnyFlags, NodeClient, NodeOptions, VisitorClient } from "./types.js";
 import { createVisitorClient } from "./visitor_client.js";
+import type { Place } from "./visitor_state.js";
 
 export type * from "./types.js";
 
@@ -33,7 +34,11 @@ export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient
     },
   });
   const assigned = createRecent<string>(MOST_RECENT);
-  const exposed = createRecent<true>(MOST_RECENT);
+  const recorded = createRecent<true>(MOST_RECENT);
+  const exposed: Place["exposed"] = {
+    has: (key) => recorded.get(key) ?? false,
+    add: (key) => recorded.set(key, true),
+  };
   let isClosed = false;
   const unsent = (): number => project.outbox?.state().waiting ?? 0;
   const refusal = (): string | null =>
@@ -55,7 +60,7 @@ export const createClient = <Flags = AnyFlags>(options: NodeOptions): NodeClient
           consent: memoryConsent(() => true),
           recall: () => memoryVisitor(visitorId, assigned),
           whenActive: (callback) => callback(),
-          expose: (key) => !exposed.get(key) && exposed.set(key, true),
+          exposed,
           refusal,
           discard: () => {},
         },

@@ -36,12 +36,17 @@ export const createRecorder = (
   const fail = (error: unknown): void =>
     project.fail({ message: `${error instanceof Error ? error.message : error}` });
 
+  const isRefused = (): boolean => {
+    const refusal = place.refusal();
+    if (refusal) fail(`an event is lost: ${refusal}`);
+    return refusal !== null;
+  };
+
   const keep = (event: Record<string, unknown>): void => {
+    if (isRefused()) return;
     const user_id = state.held?.userId();
     const ids = { visitor_id: state.held?.visitorId(), ...(user_id ? { user_id } : {}) };
     try {
-      const refusal = place.refusal();
-      if (refusal) throw new Error(`an event is lost: ${refusal}`);
       project.outbox?.keep({ ...event, ...ids });
     } catch (error) {
       fail(error);
@@ -71,10 +76,14 @@ export const createRecorder = (
     const experiment = experimentOf(state, experimentId);
     if (!held || !experiment) return;
     const { unit, place: at } = decide(experiment, held);
-    if (unit === null || !place.expose(`${held.visitorId()} ${at} ${id}`)) return;
+    const key = `${held.visitorId()} ${at} ${id}`;
+    if (unit === null || place.exposed.has(key)) return;
+    place.whenActive(() => held.keepVariant(at, unit, id));
+    // One that is refused may be taken the next time.
+    if (isRefused()) return;
+    place.exposed.add(key);
     const attributes = held.attributes();
     record("exposure", { experiment_id: experimentId, variant_id: id, attributes });
-    place.whenActive(() => held.keepVariant(at, unit, id));
   };
 
   return {

@@ -21,8 +21,8 @@ export interface Place {
   recall(config: Config | null): HeldVisitor;
   /** Call back when events may be kept. */
   whenActive(callback: () => void): void;
-  /** Remember that an exposure is recorded; false where it is already. */
-  expose(key: string): boolean;
+  /** Exposures that are recorded. */
+  readonly exposed: { has(key: string): boolean; add(key: string): unknown };
   /** Why an event cannot be kept; null where it can. */
   refusal(): string | null;
   /** Forget events of a visitor who no longer agrees. */

@@ -118,6 +118,20 @@ def test_a_refused_key_keeps_the_events_and_a_full_client_tells_what_is_lost(
     assert [one["message"] for one in done["failures"]] == ["an event is lost: 2 wait already"] * 2
 
 
+def test_an_exposure_that_found_no_room_is_recorded_the_next_time(package: Installed, site: Site) -> None:
+    site.config = a_config(an_experiment())
+    script = """
+      client.forVisitor("v2").track("first");
+      client.forVisitor("v1").variant("test-1");
+      await client.flush(60_000);
+      for (const _ of [1, 2]) client.forVisitor("v1").variant("test-1");
+      await end({});
+    """
+    done = run(package, site, script, capacity=1)
+    assert [one["message"] for one in done["failures"]] == ["an event is lost: 1 wait already"]
+    assert [event["visitor_id"] for event in site.events("exposure")] == ["v1"]
+
+
 def test_rejected_and_too_large_events_are_told_and_hold_nothing_up(package: Installed, site: Site) -> None:
     def reject(events: list[dict[str, Any]]) -> Answer:
         status, headers, text = accepted(events)
