@@ -16,12 +16,12 @@ from engine.stats.arrays import IntArray
 from pipeline.rollup.run import Rollup
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.extremes import MINUTE_US
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitor_totals import CountedExperiment, read_minutes
 
 # The window of recent visitors.
 RECENTLY: Final = timedelta(days=30)
-_MINUTE_US: Final = 60_000_000
 # Each has some 43,000 minutes of 24 bytes at most.
 MOST_PROJECTS: Final = 64
 
@@ -65,7 +65,7 @@ class _Kept:
     project: Project
     version: int
     newest_seq: int
-    # By the id of each experiment with results; `Publications.changes`.
+    # By the id of each experiment that has started; `Publications.changes`.
     changes: Mapping[str, int]
     read_at: datetime
     minutes: VisitorMinutes
@@ -126,7 +126,7 @@ class ProjectTotals:
 
 
 def _first_minute(now: datetime) -> int:
-    return epoch_microseconds(now - RECENTLY) // _MINUTE_US
+    return epoch_microseconds(now - RECENTLY) // MINUTE_US
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

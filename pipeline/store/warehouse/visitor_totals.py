@@ -1,12 +1,11 @@
 """Distinct visitors of a project over all of its experiments."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.extremes import MINUTE_US
 from pipeline.store.warehouse.visitors import result_table
-
-_MINUTE_US: Final = 60_000_000
 
 
 class CountedExperiment(NamedTuple):
@@ -37,7 +36,7 @@ def read_minutes(
           SELECT exposed_at AS moment_us, 1 AS visitors, 0 AS converted FROM everyone
           UNION ALL SELECT converted_at, 0, 1 FROM everyone WHERE converted_at IS NOT NULL
         )
-        SELECT greatest(moment_us // {_MINUTE_US:d}, $first - 1) AS minute, sum(visitors), sum(converted)
+        SELECT greatest(moment_us // {MINUTE_US:d}, $first - 1) AS minute, sum(visitors), sum(converted)
         FROM moments GROUP BY minute
         """,
         {"first": first},
