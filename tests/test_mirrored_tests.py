@@ -29,6 +29,7 @@ TESTED_BY = {
     "engine/analysis/evidence/other_currencies.py": "tests/engine/analysis/health/test_other_currencies.py",
     "pipeline/store/warehouse/earlier_results.py": "tests/pipeline/rollup/test_earlier_sums.py",
     "pipeline/rollup/result_digest.py": "tests/pipeline/rollup/test_run.py",
+    "pipeline/rollup/selection.py": "tests/pipeline/rollup/test_run.py",
     "pipeline/rollup/visitor_units.py": "tests/pipeline/results/test_unit_evidence.py",
     "pipeline/store/warehouse/unit_sums.py": "tests/pipeline/results/test_unit_evidence.py",
     "pipeline/rollup/export_selection.py": "tests/pipeline/results/test_exports.py",

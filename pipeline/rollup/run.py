@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from engine.design.experiment import Experiment
@@ -19,11 +19,12 @@ from pipeline.clock import utc_now
 from pipeline.disk_space import DiskFullError
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
-from pipeline.rollup.due import Due, find_due, is_settled, rules_of
+from pipeline.rollup.due import Due, find_due
 from pipeline.rollup.earlier_sums import complete_earlier_sums
 from pipeline.rollup.erasing import ErasureTarget, erase_person, look_for_person
 from pipeline.rollup.publications import Publications
 from pipeline.rollup.result_digest import ResultDigest
+from pipeline.rollup.selection import Selection
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
@@ -35,7 +36,6 @@ from pipeline.store.warehouse.erasure.old_events import remove_old_events
 from pipeline.store.warehouse.event_reader import newest_seq
 from pipeline.store.warehouse.events import has_table
 from pipeline.store.warehouse.incremental import identity_links
-from pipeline.store.warehouse.published import Published
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +103,7 @@ class Rollup:
             published_rollups.create_tables(cursor)
         complete_earlier_sums(warehouse)
         self.publications = Publications(warehouse)
+        self._selection = Selection(catalog, self.publications)
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count events that are not counted yet, for these experiments or for all."""
@@ -124,7 +125,7 @@ class Rollup:
             # Both counts end with the same event, so events that arrive in between make no difference.
             scope = self._scope(project)
             first = self._refresh(project, scope)
-            recounts = self._to_recount(project, experiment_ids)
+            recounts = self._selection.to_recount(project, experiment_ids)
             before = self._digests(recounts)
             self._publish(recounts, scope)
             after = self._digests(recounts)
@@ -164,7 +165,7 @@ class Rollup:
         newest = self.last_seq_of(project.id)
         if newest == 0:
             return True
-        published = self._published([experiment])
+        published = self.publications.find_all([experiment.id])
         return not find_due([experiment], published, CountingRules.of(project), newest, self._clock())
 
     def erase(
@@ -206,9 +207,8 @@ class Rollup:
             return has_table(cursor, project_id)
 
     def _erasure_target(self, project: Project, key: int, *, is_user: bool) -> ErasureTarget:
-        records = self._published(self._catalog.experiments.of_project(project.id))
-        final_ids = [one for one, record in records.items() if record.is_final]
-        open_ones = self._open_ones(project)
+        final_ids = [one for one, record in self._selection.records(project.id).items() if record.is_final]
+        open_ones = self._selection.open_ones(project)
         return ErasureTarget(key=key, is_user=is_user, open_ones=open_ones, final_ids=final_ids)
 
     def remove_old_events(self, project_id: str, before: datetime) -> int:
@@ -224,7 +224,7 @@ class Rollup:
                 return 0
             # What is open has a row for each of its visitors then.
             self._refresh(project, scope)
-            records = self._published(self._catalog.experiments.of_project(project_id))
+            records = self._selection.records(project_id)
             open_ones = [one for one, record in records.items() if not record.is_final]
             self._warehouse.require_space()
             with self.publications.replacing(records), self._warehouse.transaction() as cursor:
@@ -285,7 +285,7 @@ class Rollup:
     ) -> Outcome:
         if scope.newest_seq == 0:
             return Outcome()
-        due = self._due(project, self._unsettled(project, experiment_ids), scope)
+        due = self._selection.due(project, scope, experiment_ids)
         unchanged = self._publish(due, scope)
         changed = [one for one in due if one.experiment.id not in unchanged]
         return Outcome(
@@ -311,43 +311,6 @@ class Rollup:
             now=self._clock(),
             at_once=self._at_once,
         )
-
-    def _unsettled(self, project: Project, experiment_ids: Collection[str] | None) -> list[Experiment]:
-        """List experiments that have started, without reading those whose results are settled."""
-        started = self._catalog.experiments.started_ids(project.id)
-        records = self.publications.find_all(started)
-        unsettled = [
-            one
-            for one in started
-            if (experiment_ids is None or one in experiment_ids)
-            and not (one in records and is_settled(records[one], project.timezone))
-        ]
-        return self._catalog.experiments.with_ids(project.id, unsettled)
-
-    def _due(self, project: Project, experiments: Collection[Experiment], scope: RollupScope) -> list[Due]:
-        published = self._published(experiments)
-        return find_due(experiments, published, CountingRules.of(project), scope.newest_seq, scope.now)
-
-    def _to_recount(self, project: Project, experiment_ids: Collection[str] | None) -> list[Due]:
-        return [
-            replace(one, before=None)
-            for one in self._open_ones(project)
-            if experiment_ids is None or one.experiment.id in experiment_ids
-        ]
-
-    def _open_ones(self, project: Project) -> list[Due]:
-        """List the published experiments whose results still change."""
-        experiments = self._catalog.experiments.of_project(project.id)
-        published = self._published(experiments)
-        rules = CountingRules.of(project)
-        return [
-            Due(experiment=one, rules=rules_of(published[one.id], rules), before=published[one.id])
-            for one in experiments
-            if one.id in published and not published[one.id].is_final
-        ]
-
-    def _published(self, experiments: Iterable[Experiment]) -> dict[str, Published]:
-        return self.publications.find_all([one.id for one in experiments])
 
     def _digests(self, due: Iterable[Due]) -> dict[str, ResultDigest]:
         with self._warehouse.cursor() as cursor:
