@@ -53,6 +53,7 @@ def change(
     for number in known:
         experiment_id, own = ids[number], merged.filter(pl.col("experiment") == number)
         extremes.add(cursor, experiment_id, counts.get(number, own.clear()))
+        extremes.fold_counts(cursor, experiment_id)
         lacking = short.filter(pl.col("experiment") == number)
         if lacking.height:
             places = lacking.filter(pl.col("kind") != extremes.ADDRESSES)["goal"].unique().to_list()

@@ -26,6 +26,8 @@ NONZERO, WITH_DENOMINATOR, OVERDRAWN, STEPS, MINUTES = (
     "steps",
     "minutes",
 )
+# Changes of counts are rows beside theirs, which reads add up.
+MOST_ROWS: Final = 4
 MINUTE_US: Final = 60_000_000
 # An address has a place in its list for each sender, of whom the lowest goes first among equals.
 SENDERS: Final = 256
@@ -87,6 +89,23 @@ def add(cursor: Cursor, experiment_id: str, rows: pl.DataFrame) -> None:
     if rows.height:
         added = FrameStream(rows.select(name for name in SCHEMA if name in rows.columns))  # noqa: F841
         cursor.execute(f"INSERT INTO {result_table('extremes', experiment_id)} BY NAME SELECT * FROM added")
+
+
+def fold_counts(cursor: Cursor, experiment_id: str) -> None:
+    """Add up the rows of each count but the minutes, where changes have left more than MOST_ROWS a count."""
+    table = result_table("extremes", experiment_id)
+    counts = f"FROM {table} WHERE kind NOT IN {(*LISTS, MINUTES)}"
+    query = f"SELECT count(*), count(DISTINCT (kind, goal, variant, number, senders)) {counts}"
+    ((rows, cells),) = cursor.execute(query).fetchall()
+    if rows <= MOST_ROWS * cells:
+        return
+    folded = fetch_frame(
+        cursor,
+        "SELECT kind, goal, variant, number, senders, sum(size)::BIGINT AS size, "
+        f"sum(value)::BIGINT AS value {counts} GROUP BY ALL ORDER BY ALL",
+    )
+    cursor.execute(f"DELETE {counts}")
+    add(cursor, experiment_id, folded)
 
 
 def replace_lists(cursor: Cursor, experiment_id: str, rows: pl.DataFrame) -> None:

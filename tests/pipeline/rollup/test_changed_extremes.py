@@ -10,7 +10,7 @@ from pipeline.rollup.changed_extremes import change
 from pipeline.rollup.changed_rows import VisitorRows
 from pipeline.settings import Settings
 from pipeline.store.warehouse import extremes, visitors
-from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame
 from pipeline.store.warehouse.erasure.segment_texts import release_rows
 from pipeline.store.warehouse.extremes import KeptGoals
 from pipeline.store.warehouse.value_sums import SummedGoal
@@ -103,6 +103,13 @@ def step(cursor: Cursor, rows: list[pl.DataFrame], rng: np.random.Generator, now
     return after
 
 
+def most_rows_of_counts(cursor: Cursor, table: str) -> float:
+    """Count the rows of all counts but the minutes, by the number of these counts."""
+    rows = fetch_frame(cursor, f"FROM {table}")
+    counts = rows.filter(~pl.col("kind").is_in([*extremes.LISTS, extremes.MINUTES]))
+    return counts.height / counts.n_unique(["kind", "goal", "variant", "number", "senders"])
+
+
 @pytest.mark.many(seconds=20)
 def test_extremes_are_those_of_all_rows_after_every_change(cursor: Cursor) -> None:
     rng = np.random.default_rng(seed_or(3))
@@ -118,6 +125,7 @@ def test_extremes_are_those_of_all_rows_after_every_change(cursor: Cursor) -> No
             assert kept.equals(of_table(cursor, experiment_id)), (now, number)
             # What was changed goes on, not what was filled in.
             cursor.execute(f"CREATE OR REPLACE TABLE {table} AS FROM before")
+            assert most_rows_of_counts(cursor, table) <= extremes.MOST_ROWS
             longest = max(longest, rows[number].height)
     assert longest > 10 * extremes.KEPT
 
