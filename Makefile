@@ -120,7 +120,7 @@ export PYTEST_DEBUG_TEMPROOT ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/d
   2>/dev/null && [ -w /dev/shm ] && echo /dev/shm || echo $${TMPDIR:-/tmp})
 
 test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
-	@echo "First with the catalog on SQLite, then tests of the catalog on PostgreSQL: about nine and a half minutes on two cores."
+	@echo "First with the catalog on SQLite, then tests of the catalog on PostgreSQL: about twelve minutes on two cores."
 	@$(PYTEST)
 	@$(PYTEST) --catalog=postgresql $(CATALOG_TESTS)
 

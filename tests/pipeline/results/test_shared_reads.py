@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count, repeat
 from weakref import ref
 
@@ -11,6 +12,7 @@ import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.measures.measure_table import MEASURES
 from pipeline.results import shared_reads
 from pipeline.results.results_version import ResultsVersion
 from pipeline.results.shared_reads import SharedQuestion, SharedReads
@@ -71,6 +73,14 @@ def test_a_read_that_is_larger_than_the_bound_is_not_kept(monkeypatch: pytest.Mo
     shared = SharedReads[object]()
     shared.get(ONE, lambda: VERSION, lambda: np.zeros(1_000))
     assert shared.get(ONE, lambda: VERSION, lambda: 1) == (1, False)
+
+
+def test_reads_of_every_measure_are_kept() -> None:
+    shared = SharedReads[object]()
+    for name in MEASURES:
+        question = SharedQuestion(name)
+        shared.get(question, lambda: VERSION, partial(MEASURES.get, name))
+        assert shared.get(question, lambda: VERSION, lambda: None)[1], name
 
 
 def test_what_was_read_of_an_experiment_can_be_forgotten() -> None:
