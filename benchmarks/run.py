@@ -45,6 +45,7 @@ BENCHMARKS = {
         "sequential_comparisons": "15,000 comparisons that may be looked at early",
         "cuped_comparisons": "15,000 comparisons with a covariate",
         "frames": "a DataFrame of a million visitors to a verdict",
+        "file_analyses": "a file of 10 million rows to a verdict",
         "aa_tests": "A/A tests called better and worse, of twelve measures",
     },
 }

@@ -32,17 +32,19 @@ def local_days(timestamps_us: npt.ArrayLike, timezone: str) -> DayArray:
     `timestamps_us` are microseconds since the epoch in UTC, of any shape; the days have the same shape.
     Raises UnknownTimezoneError, and OutsideCalendarError for a moment before EARLIEST or from LATEST on.
     """
-    # Whole seconds: zones change their offset at whole seconds only.
-    seconds = np.asarray(timestamps_us, np.int64) // _SECOND_MICROSECONDS
+    moments = np.asarray(timestamps_us, np.int64)
     zone(timezone)
-    if seconds.size == 0:
-        return seconds.astype(np.int32)
-    first, last = int(seconds.min()), int(seconds.max())
+    if moments.size == 0:
+        return moments.astype(np.int32)
+    first, last = (int(edge) // _SECOND_MICROSECONDS for edge in (moments.min(), moments.max()))
     if first < EARLIEST.timestamp() or last >= LATEST.timestamp():
         raise OutsideCalendarError("moments must lie within the years 1900 to 2199; are they microseconds?")
     starts, offsets = _offsets_between(timezone, _year(first), _year(last))
-    current = offsets[np.searchsorted(starts, seconds, side="right") - 1]
-    days: DayArray = ((seconds + current) // _DAY_SECONDS).astype(np.int32)
+    within = slice(*(np.searchsorted(starts, [first, last], side="right") - [1, 0]))
+    starts, offsets = starts[within] * _SECOND_MICROSECONDS, offsets[within] * _SECOND_MICROSECONDS
+    # Most zones have one offset in the time of a test.
+    current = offsets[np.searchsorted(starts, moments, side="right") - 1] if len(offsets) > 1 else offsets[0]
+    days: DayArray = ((moments + current) // (_DAY_SECONDS * _SECOND_MICROSECONDS)).astype(np.int32)
     return days
 
 

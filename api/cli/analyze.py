@@ -100,7 +100,7 @@ def analyze(
     from engine.frames.rows import Columns
     from engine.frames.segments import analyze_frame_segments
     from pipeline.sources.locations import find_tables
-    from pipeline.sources.whole_tables import read_whole
+    from pipeline.sources.whole_tables import reading, scan_whole
 
     if segment and (covariate or orders or cap or cluster):
         raise typer.BadParameter("segments take no --covariate, --orders, --cap or --cluster; leave them out")
@@ -128,20 +128,21 @@ def analyze(
         variant=asked["variant"], goals=goals, visitor=visitor, timestamp=timestamp, cluster=cluster
     )
     tables = find_tables(files, query=query_of(table, sql))
-    asked["sums" if sums else "df"] = read_whole(
+    asked["sums" if sums else "df"] = scan_whole(
         tables,
         times=[timestamp] if timestamp else [],
         goals=goals,
         columns=None if sums else [*columns.named, *(segment or [])],
     )
-    report = analyze_frame(
-        **asked,
-        cluster=cluster,
-        analysis_method=method,
-        statistics=Statistics(alternative=alternative, guardrails=guardrail_rule),
-        running=running,
-    )
-    segments = analyze_frame_segments(**asked, segments=segment) if segment else None
+    with reading(tables):
+        report = analyze_frame(
+            **asked,
+            cluster=cluster,
+            analysis_method=method,
+            statistics=Statistics(alternative=alternative, guardrails=guardrail_rule),
+            running=running,
+        )
+        segments = analyze_frame_segments(**asked, segments=segment) if segment else None
     _print(report, segments, goals, as_json=as_json)
     exit_on(report, failing)
 

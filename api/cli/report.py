@@ -76,8 +76,9 @@ def report(
     from api.report_files import report_content
     from engine.design.analysis_settings import Statistics
     from engine.frames.analyze import analyze_frame
+    from engine.frames.rows import Columns
     from pipeline.sources.locations import find_tables
-    from pipeline.sources.whole_tables import read_whole
+    from pipeline.sources.whole_tables import reading, scan_whole
 
     asked: dict[str, Any] = {
         "variant": required_variant(variant),
@@ -91,18 +92,25 @@ def report(
         ),
     }
     tables = find_tables(files, query=query_of(table, sql))
-    analyzed = analyze_frame(
-        read_whole(tables, times=[timestamp] if timestamp else [], goals=asked["goals"]),
-        **asked,
-        visitor=visitor,
-        cluster=cluster,
-        timestamp=timestamp,
-        analysis_method=method,
-        confidence_level=confidence,
-        statistics=Statistics(guardrails=guardrail_rule),
-        running=running,
-        name=name_of(files[0]),
+    columns = Columns(
+        variant=asked["variant"], goals=asked["goals"], visitor=visitor, timestamp=timestamp, cluster=cluster
     )
+    table_rows = scan_whole(
+        tables, times=[timestamp] if timestamp else [], goals=asked["goals"], columns=columns.named
+    )
+    with reading(tables):
+        analyzed = analyze_frame(
+            table_rows,
+            **asked,
+            visitor=visitor,
+            cluster=cluster,
+            timestamp=timestamp,
+            analysis_method=method,
+            confidence_level=confidence,
+            statistics=Statistics(guardrails=guardrail_rule),
+            running=running,
+            name=name_of(files[0]),
+        )
     _write(to, report_content(analyzed, format_), as_json=as_json)
 
 

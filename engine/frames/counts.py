@@ -2,27 +2,35 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.cluster_sums import values_of_clusters
-from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.totals import Totals
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames import clusters
+from engine.frames.counted_days import Cohorts, daily_of
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import funnels_of
 from engine.frames.kinds import Quantile, Retained, Revenue
 from engine.frames.largest import largest_of
 from engine.frames.values import values_of
 from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes, with_known_outcomes
-from engine.local_days import from_epoch_days, from_epoch_microseconds
+from engine.local_days import from_epoch_microseconds
 from engine.stats.arrays import IntArray
 from engine.stats.clustered_buckets import ClusteredBuckets
 from engine.stats.moments import Moments
+
+
+class Counted(NamedTuple):
+    """Evidence of rows, and the cohorts that its follow-up adds up; None where nothing is followed."""
+
+    evidence: Evidence
+    cohorts: Cohorts | None
 
 
 def count(  # noqa: PLR0913  # rows and what they are of
@@ -33,7 +41,7 @@ def count(  # noqa: PLR0913  # rows and what they are of
     timezone: str,
     is_distinct: bool = False,
     cluster: str | None = None,
-) -> Evidence:
+) -> Counted:
     """Count the rows of `read_rows` by variant and goal.
 
     A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
@@ -54,11 +62,12 @@ def count(  # noqa: PLR0913  # rows and what they are of
     daily = (
         DailyEvidence.none(len(kinds), len(arms))
         if rows["day"].null_count()
-        else _daily(rows, each, kinds, len(variants))
+        else daily_of(rows, each, kinds, len(variants))
     )
-    # Whether a visitor is retained is known after a window, not from the first day on.
-    is_known_at_once = not isinstance(kinds[0], Retained)
-    follow_up = _follow_up(each, coded["day"].max(), len(variants)) if is_known_at_once else None
+    # By these, visitors would be compared one by one; and whether one is retained is known after a window,
+    # not from the first day on.
+    is_followed = kept is None and not isinstance(kinds[0], Retained)
+    cohorts = Cohorts.of(each, coded["day"].max()) if is_followed else None
     visitors = np.array([arm.height for arm in arms], np.int64)
     everyone_so_far, so_far = arms, None
     if any(kind.known is not None for kind in kinds):
@@ -75,7 +84,7 @@ def count(  # noqa: PLR0913  # rows and what they are of
         if sums is not None
         else values_of(arms, goals, _plain(arms, kinds, revenue, shares, quantiles))
     )
-    return Evidence(
+    evidence = Evidence(
         visitors=visitors,
         conversions=conversions,
         revenue=revenue,
@@ -83,8 +92,7 @@ def count(  # noqa: PLR0913  # rows and what they are of
         several_variants=several if kept is None else kept.clusters_of_several,
         as_of=as_of,
         last_exposure_at=moment(rows["at"].max()),
-        # By these, visitors would be compared one by one.
-        follow_up=follow_up if kept is None else None,
+        follow_up=None if cohorts is None else cohorts.follow_up(daily),
         largest_cents=_largest_cents(everyone_so_far, kinds),
         largest=largest_of(arms, kinds, values) if kept is None else None,
         observed=observed,
@@ -97,6 +105,7 @@ def count(  # noqa: PLR0913  # rows and what they are of
         if cluster is None or kept is None or sums is None
         else clusters.clusters_of(everyone_so_far, cluster, kept, sums),
     )
+    return Counted(evidence, cohorts)
 
 
 def _plain(
@@ -206,52 +215,3 @@ def _largest_cents(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> 
         ],
         np.int64,
     )
-
-
-def _daily(
-    counted: pl.DataFrame, visitors: pl.DataFrame, kinds: Sequence[FrameGoal], variants: int
-) -> DailyEvidence:
-    """Count visitors and conversions by their first day, and cents by the day of the row."""
-    first, last = counted["day"].min(), counted["day"].max()
-    days = range(first, last + 1) if isinstance(first, int) and isinstance(last, int) else range(0)
-    shape = (len(days), len(kinds), variants)
-    conversions, cents = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    for goal, kind in enumerate(kinds):
-        done = visitors.filter(pl.col(f"day_{goal}").is_not_null())
-        conversions[:, goal] = spread(done[f"day_{goal}"], done["variant"], days, variants)
-        if isinstance(kind, Revenue):
-            cents[:, goal] = spread(
-                counted["day"], counted["variant"], days, variants, counted[f"goal_{goal}"]
-            )
-    return DailyEvidence(
-        days=tuple(from_epoch_days(day) for day in days),
-        visitors=spread(visitors["day"], visitors["variant"], days, variants),
-        conversions=conversions,
-        revenue_cents=cents,
-    )
-
-
-def _follow_up(visitors: pl.DataFrame, today: object, variants: int) -> FollowUp | None:
-    """Count the first goal's conversions by days since the visitor's first row.
-
-    The last day of the frame may be incomplete, and is left out. None without times.
-    """
-    if not isinstance(today, int):
-        return None
-    since = pl.col("day_0") - pl.col("day")
-    came = visitors.select("day", "variant", pl.lit(1, pl.Int64).alias("visitors"))
-    done = visitors.filter(pl.col("day_0").is_not_null()).select("day", since, "variant", pl.lit(1, pl.Int64))
-    columns = ([column.to_numpy() for column in frame.get_columns()] for frame in (came, done))
-    return FollowUp.of_counts(*columns, variants=variants, today=today)
-
-
-def spread(
-    days: pl.Series, arms: pl.Series, span: range, variants: int, amounts: pl.Series | None = None
-) -> IntArray:
-    """Sum counts or amounts by day of the span and variant."""
-    total = np.zeros((len(span), variants), np.int64)
-    amount = pl.len() if amounts is None else pl.col("amount").sum()
-    columns = {"day": days, "arm": arms} | ({} if amounts is None else {"amount": amounts})
-    found = pl.DataFrame(columns).group_by("day", "arm").agg(amount.cast(pl.Int64).alias("total"))
-    total[found["day"].to_numpy() - span.start, found["arm"].to_numpy()] = found["total"].to_numpy()
-    return total

@@ -45,6 +45,9 @@ def _rows(arm: pl.DataFrame, goal: int, cap: float) -> pl.DataFrame:
 
 
 def _largest(rows: pl.DataFrame, name: str) -> list[LargeVisitor]:
-    size = pl.col(name).abs()
-    kept = rows.filter(pl.col("value").is_not_null() & pl.col(name).is_not_null()).top_k(MOST, by=size)
+    size = pl.when(pl.col("value").is_not_null()).then(pl.col(name).abs())
+    sizes = rows.select(size).to_series()
+    largest = sizes.drop_nulls().top_k(MOST)
+    # A comparison with the least of them is faster than to order whole rows.
+    kept = rows.filter(sizes >= largest.min()).top_k(MOST, by=size) if len(largest) else rows.clear()
     return [LargeVisitor(*row) for row in kept.sort(size, descending=True).iter_rows()]

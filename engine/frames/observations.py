@@ -6,9 +6,12 @@ from functools import partial
 from typing import Any
 
 import narwhals as nw
+import numpy as np
+import polars as pl
 
 from engine.analysis.evidence.evidence import Evidence
-from engine.errors import InvalidEvidenceError
+from engine.errors import EngineError, InvalidEvidenceError
+from engine.frames.column_errors import MOST_TOGETHER
 from engine.frames.counts import count, moment
 from engine.frames.epochs import WeightEpochs, require_goals_of_epochs, with_epochs
 from engine.frames.frame_goal import FrameGoal
@@ -16,6 +19,8 @@ from engine.frames.kinds import Funnel, Quantile
 from engine.frames.lazy.engine_queries import Table, is_engine_table
 from engine.frames.lazy.lazy_counts import count_lazy
 from engine.frames.lazy.lazy_rows import lazy_rows
+from engine.frames.part_sums import Part, add_up
+from engine.frames.row_parts import parts_of
 from engine.frames.rows import Columns, read_rows, table_of
 from engine.frames.seen import Seen, seen_in
 from engine.frames.sums.sum_table import SumTable
@@ -47,17 +52,23 @@ def observe(
     table = table_of(df)
     if is_engine_table(table) and not len(weight_epochs) and _are_sums_enough(table, columns):
         return _observe_lazy(table, columns, timezone)
+    if not len(weight_epochs) and _are_parts_enough(columns):
+        observed = _observe_parts(df, columns, timezone)
+        if observed is not None:
+            return observed
     rows = read_rows(df, columns)
 
     def count_by(variants: Sequence[str]) -> Evidence:
-        count_rows = partial(
-            count,
-            variants=variants,
-            goals=columns.goals,
-            timezone=timezone,
-            is_distinct=columns.visitor is None,
-            cluster=columns.cluster,
-        )
+        def count_rows(some: pl.DataFrame) -> Evidence:
+            return count(
+                some,
+                variants=variants,
+                goals=columns.goals,
+                timezone=timezone,
+                is_distinct=columns.visitor is None,
+                cluster=columns.cluster,
+            ).evidence
+
         observed = count_rows(rows)
         return with_epochs(observed, rows, weight_epochs, variants=variants, count=count_rows)
 
@@ -90,6 +101,18 @@ def _observe_lazy(table: Table, columns: Columns, timezone: str) -> Observations
     )
 
 
+def _observe_parts(df: Any, columns: Columns, timezone: str) -> Observations | None:  # noqa: ANN401  # as `observe`
+    """Count rows part by part; None where something is wrong with them, which is said of all together."""
+    try:
+        parts = [Part.of(rows, columns, timezone) for rows in parts_of(df, columns)]
+    except EngineError:
+        return None
+    if not parts or (np.sum([part.totals for part in parts], axis=0) >= MOST_TOGETHER).any():
+        return None
+    seen = [part.seen for part in parts]
+    return Observations(seen=Seen.together(seen), count=partial(add_up, parts))
+
+
 def _are_sums_enough(table: Table, columns: Columns) -> bool:
     """Tell whether sums of the table say all that the columns are needed for."""
     schema = table.collect_schema()
@@ -100,11 +123,20 @@ def _are_sums_enough(table: Table, columns: Columns) -> bool:
     return all(_is_summed(goal, schema) for goal in columns.goals.values())
 
 
+def _are_parts_enough(columns: Columns) -> bool:
+    """Tell whether parts of the rows add up to all of them."""
+    goals = columns.goals.values()
+    return columns.cluster is None and all(_adds_up(goal) and not goal.covariates for goal in goals)
+
+
 def _is_summed(goal: FrameGoal, schema: nw.Schema) -> bool:
     """Tell whether sums say all of a goal; of covariates those of one number."""
-    if isinstance(goal, Funnel | Quantile) or goal.percentile is not None or goal.known is not None:
-        return False
     covariates = goal.covariate_columns
-    if not covariates:
-        return True
+    if not covariates or not _adds_up(goal):
+        return _adds_up(goal)
     return len(covariates) == 1 and covariates[0] in schema and schema[covariates[0]].is_numeric()
+
+
+def _adds_up(goal: FrameGoal) -> bool:
+    is_ranked = isinstance(goal, Funnel | Quantile) or goal.percentile is not None
+    return not is_ranked and goal.known is None

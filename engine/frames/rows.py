@@ -125,14 +125,19 @@ def table_of(df: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:  # noqa: ANN401 
     return frame
 
 
-def collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports
-    """Load the named columns into memory."""
+def chosen(df: Any, names: list[str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:  # noqa: ANN401  # as `table_of`
+    """Choose the named columns; InvalidEvidenceError for one that is missing."""
     frame = table_of(df)
     known = frame.collect_schema().names()
     for name in names:
         column_errors.require_column(name, known)
-    chosen = frame.select(names)
-    return (chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen).to_polars()
+    return frame.select(names)
+
+
+def collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports
+    """Load the named columns into memory."""
+    frame = chosen(df, names)
+    return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_polars()
 
 
 def _covariates(frame: pl.DataFrame, place: int, names: Sequence[str], variant: str) -> Iterator[pl.Expr]:

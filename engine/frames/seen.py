@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 import polars as pl
 
@@ -19,6 +20,15 @@ class Seen:
     variants: Sequence[str]
     first: datetime | None
     last: datetime | None
+
+    @classmethod
+    def together(cls, parts: Sequence[Self]) -> Self:
+        """Bring together what was seen in parts of the rows."""
+        return cls(
+            variants=list(dict.fromkeys(name for part in parts for name in part.variants)),
+            first=min((part.first for part in parts if part.first is not None), default=None),
+            last=max((part.last for part in parts if part.last is not None), default=None),
+        )
 
 
 def seen_in(rows: pl.DataFrame) -> Seen:

@@ -14,10 +14,11 @@ _EXTRA = ("before_", "orders_", "reached_", "known_", "cluster")
 
 def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC") -> pl.DataFrame:
     """Add the number of the variant and the local day to each row."""
-    codes = {name: code for code, name in enumerate(variants)}
-    return rows.with_columns(
-        pl.col("variant").replace_strict(codes, return_dtype=pl.Int64), _days(rows["at"], timezone)
+    # Each variant is compared, which is faster than to look them up.
+    code = pl.coalesce(
+        pl.when(pl.col("variant") == name).then(pl.lit(code, pl.Int32)) for code, name in enumerate(variants)
     )
+    return rows.with_columns(code.alias("variant"), _days(rows["at"], timezone))
 
 
 def _days(at: pl.Series, timezone: str) -> pl.Series:
@@ -31,42 +32,48 @@ def by_visitor(coded: pl.DataFrame, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
     """Group rows by visitor: lowest and highest variant, first day, conversions and values.
 
     `done_<i>` tells a conversion, which is any value other than 0, `sum_<i>` is the visitor's value (null
-    where it is not known) and `day_<i>` the first day of a conversion.
+    where it is not known) of goals that have one, and `day_<i>` the first day of a conversion, with times.
     """
-    of_goals = [
-        expression
-        for goal, kind in enumerate(kinds)
-        for expression in (
-            _is_done(goal, kind).any().alias(f"done_{goal}"),
-            _value(goal, kind).alias(f"sum_{goal}"),
-            pl.col("day").filter(_is_done(goal, kind)).min().alias(f"day_{goal}"),
-        )
-    ]
-    of_goals += [_together(name, coded.schema[name]) for name in coded.columns if name.startswith(_EXTRA)]
-    return coded.group_by("visitor").agg(
+    done = [_is_done(goal, kind) for goal, kind in enumerate(kinds)]
+    has_days = not coded["day"].null_count()
+    extra = [_together(name, coded.schema[name]) for name in coded.columns if name.startswith(_EXTRA)]
+    grouped = coded.lazy().group_by("visitor")
+    found = grouped.agg(
         pl.col("variant").min(),
         pl.col("variant").max().alias("last_variant"),
         pl.col("day").min(),
-        *of_goals,
+        *(
+            pl.when(is_done).then("day").min().alias(f"day_{goal}")
+            if has_days
+            else is_done.any().alias(f"done_{goal}")
+            for goal, is_done in enumerate(done)
+        ),
+        *(_value(goal, kinds[goal]).alias(f"sum_{goal}") for goal in _with_values(kinds)),
+        *extra,
     )
+    days = range(len(kinds) if has_days else 0)
+    return found.with_columns(
+        pl.col(f"day_{goal}").is_not_null().alias(f"done_{goal}") for goal in days
+    ).collect()
 
 
 def as_visitors(coded: pl.DataFrame, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
-    """Take each row as a visitor, in the form of `by_visitor`; without times there are no days of goals."""
+    """Take each row as a visitor, in the form of `by_visitor`."""
     done = [_is_done(goal, kind) for goal, kind in enumerate(kinds)]
     has_days = not coded["day"].null_count()
     return coded.select(
         "variant",
         "day",
         *(is_done.alias(f"done_{goal}") for goal, is_done in enumerate(done)),
-        *(
-            pl.col(f"goal_{goal}").alias(f"sum_{goal}")
-            for goal, kind in enumerate(kinds)
-            if kind.may_be_unknown or not kind.is_share
-        ),
+        *(pl.col(f"goal_{goal}").alias(f"sum_{goal}") for goal in _with_values(kinds)),
         *(pl.when(is_done).then("day").alias(f"day_{goal}") for goal, is_done in enumerate(done) if has_days),
         *(name for name in coded.columns if name.startswith(_EXTRA)),
     )
+
+
+def _with_values(kinds: Sequence[FrameGoal]) -> list[int]:
+    """List the goals with values of visitors; of others their conversions tell all."""
+    return [goal for goal, kind in enumerate(kinds) if kind.may_be_unknown or not kind.is_share]
 
 
 def of_one_variant(everyone: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

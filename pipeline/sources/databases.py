@@ -10,7 +10,6 @@ import polars as pl
 from pipeline.sources import tables
 from pipeline.sources.disk_files import FileState, changed, state_of
 from pipeline.sources.tables import Chunk, UnreadableSourceError, numbered_chunks
-from pipeline.store.source_databases.duckdb_file import read_duckdb_file
 from pipeline.store.source_databases.queries import Query, SourceDatabaseError
 
 
@@ -51,6 +50,9 @@ class DatabaseTable:
 
     def _frames(self, columns: Sequence[str] | None) -> Generator[pl.DataFrame, None, None]:
         if isinstance(self.location, Path):
+            # DuckDB and PyArrow take half of a second to import, which files need not.
+            from pipeline.store.source_databases.duckdb_file import read_duckdb_file  # noqa: PLC0415
+
             return read_duckdb_file(self.location, self.query, rows=tables.CHUNK_ROWS, columns=columns)
         try:
             from pipeline.store.source_databases.postgresql_query import read_postgresql  # noqa: PLC0415

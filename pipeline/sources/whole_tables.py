@@ -1,6 +1,7 @@
 """Tables read as one typed frame, for an analysis without a store."""
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import polars as pl
 
@@ -11,42 +12,63 @@ from pipeline.sources.tables import LINE, Chunk, Table, UnreadableSourceError, c
 from pipeline.sources.times import EXAMPLE, utc_microseconds
 
 
-def read_whole(
+def scan_whole(
     tables: Sequence[Table],
     *,
     times: Collection[str] = (),
     goals: Collection[str] = (),
     columns: Sequence[str] | None = None,
-) -> pl.DataFrame:
-    """Read tables as one typed frame; texts in `times` and `goals` are read as imports read them.
+) -> pl.LazyFrame:
+    """Open tables as one typed frame; texts in `times` and `goals` are read as imports read them.
 
-    Of tables with all of `columns`, only these are read, but of CSV.
+    Of tables with all of `columns`, only these are read, but of CSV. Parquet files without such texts are
+    read when the frame is run, `with reading(tables)`, and other tables at once.
 
     Raises:
         UnreadableSourceError: a table is missing, of another kind, or broken, or they have different columns.
     """
-    frames = [_read_typed(table, times, goals, columns) for table in tables]
+    frames = []
+    for table in tables:
+        with reading([table]):
+            frames.append(_scan_typed(table, times, goals, columns))
     try:
-        return pl.concat(frames, how="vertical_relaxed")
+        whole = pl.concat(frames, how="vertical_relaxed")
+        whole.collect_schema()
     except pl.exceptions.PolarsError as different:
         names = ", ".join(table.name for table in tables)
         raise UnreadableSourceError(f"{names} have different columns or types: {different}") from different
+    return whole
 
 
-def _read_typed(
-    table: Table, times: Collection[str], goals: Collection[str], columns: Sequence[str] | None
-) -> pl.DataFrame:
+@contextmanager
+def reading(tables: Sequence[Table]) -> Iterator[None]:
+    """Raise UnreadableSourceError where one of the tables turns out to be broken as it is read."""
     try:
-        chunk = _read(table, columns)
-        rows = chunk.rows
-        texts = [name for name, kind in rows.schema.items() if kind == pl.String]
-        typed = rows.with_columns(
-            *_times(rows, table.name, [name for name in texts if name in times]),
-            *_goals(chunk, [name for name in texts if name in goals]),
-        )
+        yield
     except (pl.exceptions.PolarsError, OSError) as broken:
-        raise UnreadableSourceError(f"{table.name} cannot be read: {broken}") from broken
-    return typed
+        names = ", ".join(table.name for table in tables)
+        raise UnreadableSourceError(f"{names} cannot be read: {broken}") from broken
+
+
+def _scan_typed(
+    table: Table, times: Collection[str], goals: Collection[str], columns: Sequence[str] | None
+) -> pl.LazyFrame:
+    if isinstance(table, FileTable) and file_format(table.path) == ".parquet":
+        file = _scan_parquet(table, columns)
+        if not any(
+            kind == pl.String and name in {*times, *goals} for name, kind in file.collect_schema().items()
+        ):
+            return file
+        chunk = Chunk(file.collect())
+    else:
+        chunk = _read(table, columns)
+    rows = chunk.rows
+    texts = [name for name, kind in rows.schema.items() if kind == pl.String]
+    typed = rows.with_columns(
+        *_times(rows, table.name, [name for name in texts if name in times]),
+        *_goals(chunk, [name for name in texts if name in goals]),
+    )
+    return typed.lazy()
 
 
 def _times(rows: pl.DataFrame, table: str, names: Sequence[str]) -> Iterator[pl.Series]:
@@ -75,19 +97,19 @@ def _goals(chunk: Chunk, names: Sequence[str]) -> Iterator[pl.Series]:
 
 def _read(table: Table, columns: Sequence[str] | None) -> Chunk:
     if isinstance(table, FileTable):
-        is_csv = file_format(table.path) == ".csv"
-        chunk = _read_csv(table) if is_csv else _read_parquet(table, columns)
-        return with_partition(chunk, table.partition)
+        return with_partition(_read_csv(table), table.partition)
     chunks = list(table.read(columns))
     rows = pl.concat([chunk.rows.drop(LINE) for chunk in chunks], how="vertical_relaxed")
     return Chunk(rows, delimiter=chunks[0].delimiter)
 
 
-def _read_parquet(table: FileTable, columns: Sequence[str] | None) -> Chunk:
+def _scan_parquet(table: FileTable, columns: Sequence[str] | None) -> pl.LazyFrame:
     file = pl.scan_parquet(table.path, glob=False, hive_partitioning=False)
-    return Chunk(
-        file.select(chosen_columns(file.collect_schema().names(), columns, table.partition)).collect()
-    )
+    names = file.collect_schema().names()
+    folders = [
+        pl.lit(value, pl.String).alias(name) for name, value in table.partition.items() if name not in names
+    ]
+    return file.select(chosen_columns(names, columns, table.partition)).with_columns(folders)
 
 
 def _read_csv(table: FileTable) -> Chunk:

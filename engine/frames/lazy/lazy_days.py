@@ -11,7 +11,8 @@ import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence
-from engine.frames.counts import moment, spread
+from engine.frames.counted_days import spread
+from engine.frames.counts import moment
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Revenue
 from engine.frames.lazy.engine_queries import Table, fetch

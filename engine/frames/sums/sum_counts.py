@@ -10,7 +10,7 @@ import polars as pl
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.segments import Counts
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.frames.counts import spread
+from engine.frames.counted_days import spread
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Revenue
 from engine.frames.sums.sum_columns import VISITORS, counts

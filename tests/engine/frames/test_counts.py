@@ -22,7 +22,7 @@ GOALS = {"bought": Converted(), "spent": Revenue()}
 
 def test_visitors_of_several_variants_are_excluded_and_counted_apart() -> None:
     rows = read_rows(FRAME, Columns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at"))
-    evidence = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC")
+    evidence = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC").evidence
     assert evidence.visitors.tolist() == [1, 2]
     assert evidence.several_variants == 1
     assert evidence.conversions.tolist() == [[1, 1], [1, 1]]
@@ -31,7 +31,7 @@ def test_visitors_of_several_variants_are_excluded_and_counted_apart() -> None:
 
 def test_visitors_count_on_their_first_day_and_conversions_on_theirs() -> None:
     rows = read_rows(FRAME, Columns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at"))
-    daily = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC").daily
+    daily = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC").evidence.daily
     assert daily.days == (date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 3))
     assert daily.visitors.tolist() == [[1, 0], [0, 1], [0, 1]]
     assert daily.conversions[:, 0].tolist() == [[0, 0], [0, 1], [1, 0]]
@@ -40,6 +40,6 @@ def test_visitors_count_on_their_first_day_and_conversions_on_theirs() -> None:
 
 def test_without_times_there_are_no_days() -> None:
     rows = read_rows(FRAME, Columns(variant="variant", goals=GOALS))
-    evidence = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC", is_distinct=True)
+    evidence = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC", is_distinct=True).evidence
     assert evidence.daily.days == ()
     assert evidence.visitors.tolist() == [3, 3]

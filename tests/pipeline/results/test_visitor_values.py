@@ -258,7 +258,7 @@ def test_the_largest_visitors_are_those_of_a_data_frame(
         goals=columns.goals,
         timezone="UTC",
         is_distinct=True,
-    ).largest
+    ).evidence.largest
     assert found is not None
     assert expected is not None
     # Of visitors with one value, as with the cap, any are among the largest.

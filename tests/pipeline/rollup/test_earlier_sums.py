@@ -152,7 +152,7 @@ def test_moments_of_the_store_are_those_of_a_data_frame(tmp_path: Path) -> None:
     frame = pl.DataFrame({"arm": [f"arm {arm}" for arm in arms], "cents": CENTS})
     columns = Columns(variant="arm", goals={"spent": Revenue()})
     rows = read_rows(frame.with_columns(spent=pl.col("cents") / 100), columns)
-    counted = count(rows, variants=["arm 0", "arm 1"], goals=columns.goals, timezone="UTC").revenue
+    counted = count(rows, variants=["arm 0", "arm 1"], goals=columns.goals, timezone="UTC").evidence.revenue
     for name in ("n", "mean", "m2", "m3"):
         np.testing.assert_allclose(getattr(found, name), getattr(counted, name), rtol=1e-12)
     assert (found.m3 != 0).all()

@@ -61,7 +61,7 @@ def analyzed(rows: pl.DataFrame, goal: FrameGoal) -> AnalysisData:
     columns = Columns(variant="variant", goals={"spent": goal}, visitor=None, timestamp=None, currency="USD")
     arms = ["A", "B", "C"]
     read = read_rows(rows, columns)
-    evidence = count(read, variants=arms, goals=columns.goals, timezone="UTC", is_distinct=True)
+    evidence = count(read, variants=arms, goals=columns.goals, timezone="UTC", is_distinct=True).evidence
     settings = FrameExperiment(
         name="x",
         control="A",
