@@ -40,6 +40,7 @@ from api.routes import (
 from api.routes.imports import import_operations
 from api.routes.webhooks import delivery_operations, webhook_operations
 from api.sdk import flags, page_debug
+from api.sdk.direct_events import DirectEvents
 from api.sdk.endpoints import SdkEndpoints
 from api.services import Services, open_services
 from api.unknown_paths import refuse_unknown_path
@@ -103,6 +104,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
     app.state.request_counts = counts
+    app.state.direct_events = DirectEvents(app, settings.trusted_networks, counts)
     app.router.routes.extend(_resource_routes())
     app.include_router(health.router)
     app.include_router(sdk_scripts.router)

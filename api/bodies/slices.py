@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Generator
 from typing import TypeVar
 
+from pipeline.taskless import in_task
+
 T = TypeVar("T")
 
 
@@ -21,6 +23,7 @@ class Turns:
         """
         try:
             next(steps)
+            await in_task()
             while True:
                 async with self._turn:
                     await asyncio.sleep(0)

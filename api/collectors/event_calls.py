@@ -68,17 +68,15 @@ class EventCalls:
             if window is not None:
                 window.require_room()
             self._charge(call)
-            stored = None
             if call.rows is not None:
                 encoded = EncodedRows(call.rows)
-                stored = self._services.ingest.put(call.project_id, decode_rows(encoded), call.size, encoded)
+                tell = partial(self._tell_stored, answer)
+                self._services.ingest.put(call.project_id, decode_rows(encoded), call.size, tell, encoded)
         except Exception as error:  # noqa: BLE001 - the collector is told
             self._refuse(answer, error)
             return
-        if stored is None:
+        if call.rows is None:
             self._send(answer)
-        else:
-            stored.add_done_callback(partial(self._tell_stored, answer))
 
     def _charge(self, call: EventCall) -> None:
         """Count against the quotas of browsers; ApiError `rate_limited`."""
@@ -90,8 +88,7 @@ class EventCalls:
         if call.event_count is not None:
             quotas.count_events(call.project_id, call.address_key, call.event_count)
 
-    def _tell_stored(self, answer: EventAnswer, stored: asyncio.Future[None]) -> None:
-        error = stored.exception()
+    def _tell_stored(self, answer: EventAnswer, error: Exception | None) -> None:
         if error is None:
             self._send(answer)
         else:

@@ -23,5 +23,10 @@ def request_id_header(request_id: str) -> tuple[bytes, bytes]:
 
 def set_headers(start: Message, headers: RawHeaders) -> None:
     """Set headers at the start of an answer; each replaces those of its name."""
+    start["headers"] = with_headers(start["headers"], headers)
+
+
+def with_headers(before: RawHeaders, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+    """Add headers to those of an answer; each replaces those of its name."""
     names = {name for name, _ in headers}
-    start["headers"] = [header for header in start["headers"] if header[0] not in names] + [*headers]
+    return [*[header for header in before if header[0] not in names], *headers]

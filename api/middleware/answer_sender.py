@@ -1,6 +1,6 @@
 """Answers as they leave the application: with the headers of all, and in one piece where that is possible."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from starlette.types import Message, Scope, Send
@@ -73,22 +73,29 @@ class AnswerSender:
         await self._send(message)
 
     def _headers(self, start: Message) -> list[tuple[bytes, bytes]]:
-        """List the headers of all answers to a request of this kind."""
-        # A replayed answer has the id of its first request.
-        request_id = request_id_header(self._state["request_id"])
         if self._is_bare:
-            return [request_id]
-        headers = list[tuple[bytes, bytes]]()
-        window: Window | None = self._state.get("window")
-        if window is not None:
-            headers.extend(window.headers)
-        # A route may say otherwise.
-        if self._is_private and not any(name == CACHE_CONTROL for name, _ in start["headers"]):
-            headers.append(NO_STORE)
-        if self._is_open:
-            headers.extend(cors.OPEN)
-        headers.append(request_id)
-        return headers
+            return [request_id_header(self._state["request_id"])]
+        return added_headers(
+            self._state, start["headers"], is_private=self._is_private, is_open=self._is_open
+        )
+
+
+def added_headers(
+    state: Mapping[str, Any], own: RawHeaders, *, is_private: bool, is_open: bool
+) -> list[tuple[bytes, bytes]]:
+    """List the headers that every answer to a request of this state has beside its `own`."""
+    headers = list[tuple[bytes, bytes]]()
+    window: Window | None = state.get("window")
+    if window is not None:
+        headers.extend(window.headers)
+    # A route may say otherwise.
+    if is_private and not any(name == CACHE_CONTROL for name, _ in own):
+        headers.append(NO_STORE)
+    if is_open:
+        headers.extend(cors.OPEN)
+    # A replayed answer has the id of its first request.
+    headers.append(request_id_header(state["request_id"]))
+    return headers
 
 
 def _has_length(headers: RawHeaders) -> bool:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable
 
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api import logs
@@ -38,13 +39,7 @@ class OuterMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # A path is decoded before anything compares it, and nothing else sees a path with a key in it.
-        keep_encoded_slashes(scope)
-        move_key(scope)
-        self._proxies.read_reports(scope)
-        request_id = new_id("req")
-        token = logs.request_id.set(request_id)
-        scope.setdefault("state", {})["request_id"] = request_id
+        token = logs.request_id.set(read_head(scope, self._proxies))
         answer = AnswerSender(scope, send)
         try:
             if cors.is_preflight(scope):
@@ -52,13 +47,32 @@ class OuterMiddleware:
             else:
                 await self._app(scope, receive, answer)
         except ClientDisconnect:
-            logger.info("the client left before request %s was read", request_id)
-        except Exception:
-            logger.exception("%s: %s %s failed", request_id, scope["method"], logs.logged_path(scope["path"]))
+            logger.info("the client left before request %s was read", scope["state"]["request_id"])
+        except Exception as error:
+            response = answer_to_failure(scope, error)
             if answer.has_started:
                 raise
-            await error_response(UNEXPECTED, request_id)(scope, receive, answer.bare())
+            await response(scope, receive, answer.bare())
         finally:
             logs.request_id.reset(token)
             if self._counts is not None and answer.status:
                 self._counts.count(scope, answer.status)
+
+
+def read_head(scope: Scope, proxies: TrustedProxies) -> str:
+    """Prepare the scope of a request for the application, and return the id that the request gets."""
+    # A path is decoded before anything compares it, and nothing else sees a path with a key in it.
+    keep_encoded_slashes(scope)
+    move_key(scope)
+    proxies.read_reports(scope)
+    request_id = new_id("req")
+    scope.setdefault("state", {})["request_id"] = request_id
+    return request_id
+
+
+def answer_to_failure(scope: Scope, error: Exception) -> Response:
+    """Log an error that nothing foresaw, and answer the request that met it."""
+    request_id: str = scope["state"]["request_id"]
+    path = logs.logged_path(scope["path"])
+    logger.error("%s: %s %s failed", request_id, scope["method"], path, exc_info=error)
+    return error_response(UNEXPECTED, request_id)

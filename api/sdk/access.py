@@ -6,12 +6,12 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, authenticate, invalid_key, require_scope, require_served
 from api.bodies.reader import content_encoding_of
 from api.errors import ANSWERED, INVALID, ApiError
 from api.middleware.proxies import client_address
+from api.off_loop import in_thread
 from api.sdk.admission import Admission, Browser, SdkServices
 from api.sdk.sending_page import page_of
 from engine.design.project import Project
@@ -141,7 +141,7 @@ def _declared_size(request: Request) -> int | None:
 
 async def _server_caller(request: Request, authorization: str, services: SdkServices) -> Caller:
     scheme, _, token = authorization.partition(" ")
-    return await run_in_threadpool(
+    return await in_thread(
         authenticate,
         token if scheme.lower() == "bearer" else None,
         services.catalog,
@@ -173,7 +173,7 @@ async def _project_of_server(services: SdkServices, caller: Caller, project_id: 
         raise NotFoundError("project", project_id)
     cached = services.project_cache.fresh("id", project_id)
     if cached is None:
-        cached = await run_in_threadpool(services.project_cache.with_id, project_id)
+        cached = await in_thread(services.project_cache.with_id, project_id)
     if cached.project.account_id != caller.account.id:
         raise NotFoundError("project", project_id)
     return cached
@@ -191,7 +191,7 @@ async def project_of_key(services: SdkServices, sdk_key: str) -> CachedProject:
         raise NotFoundError("project", sdk_key)
     cached = services.project_cache.fresh("key", sdk_key)
     if cached is None:
-        cached = await run_in_threadpool(services.project_cache.with_key, sdk_key)
+        cached = await in_thread(services.project_cache.with_key, sdk_key)
     return cached
 
 

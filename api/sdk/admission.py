@@ -6,11 +6,11 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
+from api.off_loop import in_thread
 from api.sdk.debug_tokens import DebugTokens
 from api.sdk.encoded_bodies import EncodedBodies
 from api.sdk.quotas import BrowserQuotas
@@ -156,7 +156,7 @@ class OwnAdmission:
         """Count the request; ApiError `rate_limited`."""
         count = partial(self.limits.count, f"sdk/{subject}", self.requests_per_minute)
         # Counting in memory takes less time than handing it to a worker thread.
-        window = count() if self.limits.is_local else await run_in_threadpool(count)
+        window = count() if self.limits.is_local else await in_thread(count)
         self.request.state.window = window
         window.require_room()
 
@@ -179,7 +179,7 @@ class OwnAdmission:
         self, events: DecodedEvents, found: dict[int, Exclusion], cached: CachedProject
     ) -> DecodedEvents:
         """Mark exposures that do not count, in a worker thread, since it reads the catalog."""
-        return await run_in_threadpool(self.exposure_filter.mark_not_counted, events, found, cached)
+        return await in_thread(self.exposure_filter.mark_not_counted, events, found, cached)
 
     async def store(self, project_id: str, events: DecodedEvents, size: int) -> None:
         """Return once the events are on disk."""

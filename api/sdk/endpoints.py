@@ -40,11 +40,17 @@ class SdkEndpoints:
         if endpoint is None:
             await self._app(scope, receive, send)
             return
-        request = IndexedRequest(scope, receive)
-        try:
-            response = await endpoint(request)
-        except HANDLED as error:
-            response = answer_to(request, error)
-            # The frames of an error that a future keeps would keep the request's events, too.
-            error.__traceback__ = None
+        response = await response_of(endpoint, scope, receive)
         await response(scope, receive, send)
+
+
+async def response_of(endpoint: Endpoint, scope: Scope, receive: Receive) -> Response:
+    """Call an endpoint, or answer the error that refuses the request."""
+    request = IndexedRequest(scope, receive)
+    try:
+        return await endpoint(request)
+    except HANDLED as error:
+        response = answer_to(request, error)
+        # The frames of an error that a future keeps would keep the request's events, too.
+        error.__traceback__ = None
+        return response

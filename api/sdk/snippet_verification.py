@@ -4,8 +4,7 @@ import logging
 from functools import partial
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
-
+from api.off_loop import in_thread
 from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.snippet import is_own_page, verified
 from pipeline.clock import utc_now
@@ -44,7 +43,7 @@ class SnippetVerification:
             self._catalog.projects.change, project.account_id, project.id, verify, actor="snippet"
         )
         try:
-            await run_in_threadpool(change)
+            await in_thread(change)
         except (CatalogBusyError, NotFoundError) as error:
             self._verified.discard(project.id)
             logger.warning("project %s is not marked as verified: %s", project.id, error)

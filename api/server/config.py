@@ -24,7 +24,8 @@ def server_config(app: FastAPI, settings: Settings, **options: Any) -> uvicorn.C
         per_address=settings.connections_per_address,
         trusted=settings.trusted_networks,
     )
-    protocol = partial(BoundedProtocol, open_connections=connections)
+    direct = app.state.direct_events if isinstance(app, FastAPI) else None
+    protocol = partial(BoundedProtocol, open_connections=connections, direct=direct)
     defaults = {
         "http": cast("type[BoundedProtocol]", protocol),
         "timeout_keep_alive": IDLE_SECONDS,

@@ -7,15 +7,16 @@ from typing import Any, Final
 
 from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from api.errors import RETRY_AFTER_SECONDS, ApiError, error_response
 from api.middleware.answer_headers import REQUEST_ID
 from api.middleware.answer_sender import WHOLE_ANSWERS
 from api.server.connections import Connections
+from api.server.direct_answers import AnswersDirectly, DirectAnswers
 from api.server.request_parser import RequestParser
-from api.server.whole_answers import write_whole
+from api.server.whole_answers import answer_bytes, write_whole
 from pipeline.store.catalog.ids import new_id
 
 HEAD_SECONDS: Final = 10.0
@@ -50,7 +51,7 @@ class RefusedError(Exception):
     """A request that is not read any further; the parser ends with it, and the connection with the parser."""
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(DirectAnswers):
     """A connection of uvicorn that is ended where its client is too slow or sends too much."""
 
     def __init__(
@@ -61,9 +62,10 @@ class BoundedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         open_connections: Connections,
+        direct: AnswersDirectly | None = None,
     ) -> None:
-        """Take uvicorn's arguments, and the connections of which this is one."""
-        super().__init__(config, server_state, app_state, _loop)
+        """Take uvicorn's arguments, the connections of which this is one, and what answers directly."""
+        super().__init__(config, server_state, app_state, _loop, direct)
         self.parser = RequestParser(self)
         self._open = open_connections
         self._phase = Phase.HEAD
@@ -202,18 +204,20 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the rest of this one."""
-        has_next = bool(self.pipeline)
-        super().on_response_complete()
-        if has_next:
+        if self.pipeline:
+            super().on_response_complete()
             return
+        # Uvicorn would set a timer for each answer.
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
         self._open.wait_for(self)
         if self._phase is Phase.BODY:
             self.expect(Phase.REST, BODY_SECONDS)
         elif self._has_begun:
             self.expect(Phase.HEAD, HEAD_SECONDS)
         else:
-            # uvicorn closes idle connections; this one is for those that it has lost sight of.
-            self.expect(Phase.IDLE, 2 * self.timeout_keep_alive)
+            self.expect(Phase.IDLE, self.timeout_keep_alive)
 
     def pause_writing(self) -> None:
         """Wait until the client reads, and not for ever."""
@@ -243,9 +247,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Answer in the envelope of all errors, and close the connection."""
         request_id = new_id("req")
         answer = error_response(error, request_id)
-        answer.headers.update({REQUEST_ID: request_id, "Connection": "close"})
-        lines = [name + b": " + value for name, value in answer.raw_headers]
-        self.transport.write(
-            STATUS_LINE[answer.status_code] + b"\r\n".join(lines) + b"\r\n\r\n" + bytes(answer.body)
-        )
+        answer.headers[REQUEST_ID] = request_id
+        body = bytes(answer.body)
+        self.transport.write(answer_bytes(answer.status_code, answer.raw_headers, body, keep_alive=False))
         self.transport.close()

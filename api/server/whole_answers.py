@@ -33,11 +33,18 @@ async def write_whole(cycle: RequestResponseCycle, status: int, headers: RawHead
         await cycle.send({"type": "http.response.start", "status": status, "headers": headers})
         await cycle.send({"type": "http.response.body", "body": body, "more_body": False})
         return
-    lines = [name + b": " + value for name, value in (*cycle.default_headers, *headers)]
-    if not cycle.keep_alive:
-        lines.append(b"connection: close")
-    cycle.transport.write(STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + body)
+    cycle.transport.write(
+        answer_bytes(status, (*cycle.default_headers, *headers), body, keep_alive=cycle.keep_alive)
+    )
     _end(cycle)
+
+
+def answer_bytes(status: int, headers: RawHeaders, body: bytes, *, keep_alive: bool) -> bytes:
+    """Lay out an answer in HTTP/1.1, whose headers have its length."""
+    lines = [name + b": " + value for name, value in headers]
+    if not keep_alive:
+        lines.append(b"connection: close")
+    return STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
 def _end(cycle: RequestResponseCycle) -> None:

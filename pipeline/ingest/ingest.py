@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import polars as pl
@@ -26,6 +27,7 @@ from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
+from pipeline.taskless import Tell, told
 
 logger = logging.getLogger(__name__)
 
@@ -95,23 +97,23 @@ class Ingest:
         is stored then.
         """
         if rows:
-            await self.put(project_id, rows, ROW_BYTES * len(rows) if size is None else size)
+            await told(partial(self.put, project_id, rows, ROW_BYTES * len(rows) if size is None else size))
 
     def put(
         self,
         project_id: str,
         rows: Sequence[EventRow],
         size: int,
+        tell: Tell,
         encoded: EncodedRows | None = None,
-    ) -> asyncio.Future[None]:
+    ) -> None:
         """Queue rows of `size` bytes in memory, which may be `encoded` already.
 
-        The future resolves once they are on disk, or raises as `submit`; OverloadedError is raised at once.
+        `tell` is called once they are on disk, or with an error as `submit` raises it;
+        OverloadedError is raised at once.
         """
         loop = asyncio.get_running_loop()
-        submission = Submission(project_id, rows, size, loop, loop.create_future(), encoded)
-        self._writer.put(submission)
-        return submission.stored
+        self._writer.put(Submission(project_id, rows, size, loop, tell, encoded))
 
     def write_now(self, project_id: str, table: pl.DataFrame) -> None:
         """Store one batch of events in a transaction of its own, from any thread.

@@ -52,6 +52,8 @@ class SpoolWriter:
         self._waiting: deque[Submission] = deque()
         self._waiting_bytes = 0
         self._is_due = False
+        # The event loop that is about to call `_write_soon`.
+        self._scheduled_in: object = None
         self._stopping = False
         self._changed = threading.Condition()
         self._failure = LastingFailure(logger, begins="no events are stored", ends="events are stored again")
@@ -82,11 +84,15 @@ class SpoolWriter:
             self._waiting_bytes += submission.size
             if len(self._waiting) >= SHARED_WRITE:
                 self._changed.notify()
-        # Once the loop has worked on all that it has read by now.
-        submission.loop.call_soon(self._write_soon)
+            is_scheduled = self._scheduled_in is submission.loop
+            self._scheduled_in = submission.loop
+        if not is_scheduled:
+            # Once the loop has worked on all that it has read by now.
+            submission.loop.call_soon(self._write_soon)
 
     def _write_soon(self) -> None:
         with self._changed:
+            self._scheduled_in = None
             if self._waiting:
                 self._is_due = True
                 self._changed.notify()

@@ -1,6 +1,7 @@
 """Submissions: the events of one request each, and the answers to their callers."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
@@ -8,16 +9,19 @@ import msgspec
 
 from pipeline.ingest.spooled_events import EncodedRows
 from pipeline.store.event_columns import EventRow
+from pipeline.taskless import Tell
+
+logger = logging.getLogger(__name__)
 
 
 class Submission(msgspec.Struct, frozen=True, eq=False):
-    """Events of one request, their size in memory, and the future that resolves once they are stored."""
+    """Events of one request, and their size in memory; `tell` is called in `loop` once they are stored."""
 
     project_id: str
     rows: Sequence[EventRow]
     size: int
     loop: asyncio.AbstractEventLoop
-    stored: asyncio.Future[None]
+    tell: Tell
     # The rows as the spool has them, where they came encoded.
     encoded: EncodedRows | None = None
 
@@ -35,10 +39,7 @@ def resolve(submissions: Sequence[Submission], error: Callable[[], Exception] | 
 
 def _resolve(submissions: Iterable[Submission], error: Callable[[], Exception] | None) -> None:
     for submission in submissions:
-        # A client that disconnected has cancelled its future; its events are stored all the same.
-        if submission.stored.done():
-            continue
-        if error is None:
-            submission.stored.set_result(None)
-        else:
-            submission.stored.set_exception(error())
+        try:
+            submission.tell(None if error is None else error())
+        except Exception:
+            logger.exception("a sender of events of project %s was not answered", submission.project_id)

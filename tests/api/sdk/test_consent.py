@@ -10,6 +10,7 @@ import pytest
 from tests.api.collectors.linked import collector_of
 from tests.api.sdk.recorded_requests import BROWSER, SERVER, RecordedRequest, an_event, an_exposure
 from tests.api.sdk.recording import AppOf, Service, a_service, the_app
+from tests.api.server.exchanges import Way
 
 TRACK = "/api/v1/sdk/track"
 CONVERT = "/api/v1/sdk/convert"
@@ -21,7 +22,9 @@ EVENTS = {"batch": [an_exposure("e1"), an_event("e2"), an_event("e3", visitor_id
 Ask = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture(scope="module", params=[the_app, collector_of], ids=["owner", "collector"])
+@pytest.fixture(
+    scope="module", params=[the_app, collector_of, Way(is_direct=True)], ids=["owner", "collector", "direct"]
+)
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     app_of: AppOf = request.param
     with a_service(tmp_path_factory.mktemp("store"), app_of) as opened:
