@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from pipeline.disk_space import free_bytes
 from pipeline.inspection import inspect_store
+from pipeline.rollup.whole_counts import FAULTS
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import CatalogError
@@ -178,7 +179,9 @@ def _runs(catalog: Catalog, now: datetime) -> Iterator[Examined]:
             is_fine = False
             yield examined
     if is_fine:
-        yield Examined("runs", "ok", "no run of the last day failed, found drift, or waits for long")
+        yield Examined(
+            "runs", "ok", "no run of the last day failed, found drift or a difference, or waits for long"
+        )
 
 
 def _of_project(name: str, newest_first: Iterable[Run], now: datetime) -> Iterator[Examined]:
@@ -191,6 +194,13 @@ def _of_project(name: str, newest_first: Iterable[Run], now: datetime) -> Iterat
                 f"{name}: results of {', '.join(run.drift)} differed from their events; run {run.id} counted "
                 "them anew",
                 "report it as a defect of truelift, with that run",
+            )
+        if run.result.get("reason") in FAULTS and now - run.created_at < _RECENT:
+            yield Examined(
+                "counts",
+                "problem",
+                f"{name}: {run.result['why']}; run {run.id} counted everything anew",
+                "find out what changed the store; import events that are lost again, or restore them",
             )
         if run.status == "queued" and now - run.created_at > _LONG_QUEUED:
             yield Examined(

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 DRIFT: Final = 3
 FAILED: Final = 4
 STOPPED_WAITING: Final = 130
-_COLUMNS: Final = ("project_id", "id", "kind", "trigger", "status", "created_at", "events", "drift", "error")
+_TRIGGER: Final = {"trigger": "command_line"}
+_COLUMNS: Final = (
+    *("project_id", "id", "kind", "trigger", "status", "count", "created_at", "events", "drift", "error"),
+)
 
 OneProject = Annotated[str | None, typer.Option("--project", help="Project id; by default all projects.")]
 
@@ -53,13 +56,17 @@ def runs(
     if as_json:
         print_json({"runs": found})
         return
-    print_records([{name: run[name] for name in _COLUMNS} for run in found])
+    told = [{**run, "count": _count(run["result"])} for run in found]
+    print_records([{name: run[name] for name in _COLUMNS} for run in told])
 
 
 def rollup(  # the options of a command
     data_dir: DataDir = Path("data/store"),
     full: Annotated[
         bool, typer.Option("--full", help="Recompute from the first event, and report any drift.")
+    ] = False,
+    night: Annotated[
+        bool, typer.Option("--night", help="Check as each night does; recompute where needed only.")
     ] = False,
     project: OneProject = None,
     as_json: AsJson = False,
@@ -98,17 +105,20 @@ def rollup(  # the options of a command
         replace=replace,
     )
     if engine is not None:
-        if full or as_json:
-            raise CommandError("--full and --json are not for --engine, which always counts all events")
+        if full or night or as_json:
+            raise CommandError("--full, --night and --json are not for --engine, which counts all events")
         roll_up_files(data_dir, project, files)
         return
     if not files.is_empty:
         raise CommandError(
             "--input, --output, --replace, --master, --workers and --parts are for --engine only"
         )
+    if full and night:
+        raise CommandError("--full counts all, --night what it has to: give one of them")
     require_store(data_dir)
     service = find_service(data_dir)
-    kind = "rebuild" if full else "rollup"
+    asked: dict[str, Any] = {"kind": "rebuild" if full or night else "rollup"}
+    asked |= {"night": True} if night else {}
     ended: list[dict[str, Any]] = []
 
     def report(of: "Project", run: dict[str, Any]) -> None:
@@ -117,9 +127,9 @@ def rollup(  # the options of a command
             out.print(f"{of.name} ({of.id}): {_sentence(run)}", highlight=False, soft_wrap=True)
 
     if service is None:
-        _roll_up_here(data_dir, project, kind, report)
+        _roll_up_here(data_dir, project, asked, report)
     else:
-        _roll_up_there(service, data_dir, project, kind, report)
+        _roll_up_there(service, data_dir, project, asked, report)
     statuses = {run["status"] for run in ended}
     if as_json:
         print_json({"status": _worst(statuses), "runs": ended})
@@ -131,23 +141,22 @@ def rollup(  # the options of a command
 Report = Callable[["Project", dict[str, Any]], None]
 
 
-def _roll_up_here(data_dir: Path, project: str | None, kind: Any, report: Report) -> None:  # noqa: ANN401 - a literal
+def _roll_up_here(data_dir: Path, project: str | None, asked: dict[str, Any], report: Report) -> None:
     """Carry out the runs in this process, which owns the store meanwhile."""
     from pipeline.clock import utc_now
+    from pipeline.requests.runs import read_run
     from pipeline.runs.run_ends import one_line
-    from pipeline.store.catalog.runs.run_record import Run
 
     with opened_store(data_dir) as store:
         for one in _chosen(store.catalog, project):
-            run = Run(project_id=one.id, kind=kind, trigger="command_line", created_at=utc_now())
-            ended = store.runner.carry_out(run)
+            ended = store.runner.carry_out(read_run(one.id, {**asked, **_TRIGGER}, now=utc_now()))
             # Of a failure that is not foreseen, this terminal is the log.
             told = {} if ended.error is None else {"error": one_line(ended.error)}
             report(one, {**_as_json(ended.run), **told})
 
 
 def _roll_up_there(
-    service: "RunningService", data_dir: Path, project: str | None, kind: str, report: Report
+    service: "RunningService", data_dir: Path, project: str | None, asked: dict[str, Any], report: Report
 ) -> None:
     """Start the runs in the service, and wait for the end of each."""
     from api.cli.client.run_waiting import wait_for_run
@@ -159,13 +168,13 @@ def _roll_up_there(
         chosen = [(one, service.client(catalog, one.account_id)) for one in _chosen(catalog, project)]
     try:
         for one, client in chosen:
-            body = {"kind": kind, "trigger": "command_line", "run_key": new_id("cli")}
+            body = {**asked, **_TRIGGER, "run_key": new_id("cli")}
             try:
                 run = client.post(f"/api/v1/projects/{one.id}/runs", body)["data"]
                 started.append((one, client, run))
             except ServiceRefusedError as error:
                 status = "skipped" if error.code == "account_inactive" else "failed"
-                report(one, _without_run(one, kind, status=status, error=str(error)))
+                report(one, _without_run(one, asked["kind"], status=status, error=str(error)))
         for one, client, run in started:
             report(one, wait_for_run(client, one.id, run["id"]))
     except KeyboardInterrupt:
@@ -203,12 +212,20 @@ def _sentence(run: dict[str, Any]) -> str:
     if run["status"] not in {"done", "drift"}:
         return f"{run['status']}: {run['error']}"
     result = run["result"]
+    if result.get("count") == "checked" and not (result["recounted"] or result.get("updated")):
+        return "checked: all is as it was counted"
     outcome = Outcome(
         recounted=tuple(result.get("recounted", ())),
         updated=tuple(result.get("updated", ())),
         drifted=tuple(run["drift"]),
     )
-    return str(outcome)
+    return f"{outcome}: {result['why']}" if "why" in result else str(outcome)
+
+
+def _count(result: dict[str, Any]) -> str | None:
+    """Tell of a rebuild whether it checked what is stored, or counted everything, and why."""
+    count = result.get("count")
+    return f"{count}: {result['reason']}" if "reason" in result else count
 
 
 def _worst(statuses: set[str]) -> str:

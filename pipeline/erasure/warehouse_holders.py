@@ -237,6 +237,12 @@ WAREHOUSE: Final = (
         for name, table, names in (
             ("numbers of late visits", "late_visits", "project_id experiment_id day visits"),
             ("numbers of counted links", "covered_links", "project_id covered_seq"),
+            ("digests of days", "event_digests", "project_id form covered_seq day events digest"),
+            (
+                "records of nightly counts",
+                "nightly_counts",
+                "project_id whole_at version rules checked_seq part",
+            ),
             ("projects with older links", "links_without_events", "project_id"),
             ("numbers of removed events", "retired_event_seqs", "seq"),
             ("number of loaded events", "loaded_events", "seq"),

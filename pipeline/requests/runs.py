@@ -11,7 +11,7 @@ from engine.typed_records import record_of
 from engine.validation.check import Check, check_with
 from engine.validation.input_records import read_record
 from engine.validation.records import Record, RecordRule, keys_of, validate
-from engine.validation.values import choice, optional, shown, text
+from engine.validation.values import choice, flag, optional, shown, text
 from pipeline.store.catalog.runs.run_record import Run
 
 KINDS: Final = ("rollup", "rebuild", "snapshot")
@@ -46,16 +46,19 @@ def _days_in_order(run: Record) -> Iterable[Problem]:
         yield Problem("days.to", f"is before {days['from']}; give the first day as `from`")
 
 
-def _days_of_a_rebuild(run: Record) -> Iterable[Problem]:
-    if run.get("days") is not None and run.get("kind") not in {"rebuild", None}:
-        yield Problem("days", "only a rebuild has days; leave them out")
+def _of_a_rebuild(run: Record) -> Iterable[Problem]:
+    for name in ("days", "night"):
+        if run.get(name) and run.get("kind") not in {"rebuild", None}:
+            yield Problem(name, f"only a rebuild has `{name}`; leave it out")
+    if run.get("days") and run.get("night"):
+        yield Problem("night", "a night is of all days; leave out `days` or `night`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
     """A run to carry out."""
 
-    RULES: ClassVar[tuple[RecordRule, ...]] = (_days_in_order, _days_of_a_rebuild)
+    RULES: ClassVar[tuple[RecordRule, ...]] = (_days_in_order, _of_a_rebuild)
 
     kind: Annotated[
         str,
@@ -71,6 +74,12 @@ class RunRequest:
             "event on; all of them while null."
         ),
     ] = None
+    night: Annotated[
+        bool,
+        flag.described(
+            "For a rebuild: check as each night does, and count from the first event on where needed only."
+        ),
+    ] = False
     run_key: Annotated[
         str | None,
         optional(text(255)).described(
@@ -93,7 +102,10 @@ def read_run(project_id: str, fields: Mapping[str, Any], *, now: datetime) -> Ru
             "kind": asked.kind,
             "trigger": asked.trigger,
             "run_key": asked.run_key,
-            "parameters": {} if asked.days is None else {"days": dict(asked.days)},
+            "parameters": {
+                **({} if asked.days is None else {"days": dict(asked.days)}),
+                **({"night": True} if asked.night else {}),
+            },
             "created_at": now,
         },
         Run,

@@ -97,6 +97,8 @@ def sum_since_exposure(visitors: pl.DataFrame, primary_goals: Sequence[int | Non
     parts = [
         _since_exposure(visitors, goal, [number for number, one in enumerate(primary_goals) if one == goal])
         for goal in sorted({goal for goal in primary_goals if goal is not None})
+        # Of experiments without rows here, which may be the only ones with so many goals.
+        if day_column(goal) in visitors.columns
     ]
     return add_up(pl.collect_all(parts, engine="streaming"))
 

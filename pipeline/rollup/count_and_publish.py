@@ -18,6 +18,7 @@ from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.partitions import partition_files
 from pipeline.rollup.read_events import ProjectRead
 from pipeline.rollup.result_tables import ResultTables
+from pipeline.store.warehouse import event_digests
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.event_reader import EventReader
@@ -50,6 +51,7 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
         is_recount = any(one.covered_seq == 0 for one in due)
         with warehouse.transaction() as cursor:
             identity_links.update(cursor, scope.project_id, scope.newest_seq, anew=is_recount)
+            event_digests.cover(cursor, scope.project_id, scope.newest_seq)
     for due_one in due:
         # Visitors joined after the end stay apart: what arrives later never counts.
         _, last = period_of(due_one.experiment)
@@ -91,7 +93,8 @@ def count_group(  # noqa: PLR0913 # what is counted, of whom, and how far
     With `only`, the rows of those experiments alone may change. Return the new records of the others, by id.
     """
     counted = [due for due in group if only is None or due.experiment.id in only]
-    covered = [] if only is None else [_covered(due, scope) for due in group if due.experiment.id not in only]
+    others = [] if only is None else [due for due in group if due.experiment.id not in only]
+    covered = [covered_record(due, scope) for due in others]
     experiments = [due.experiment for due in counted]
     with partition_files(warehouse.path.parent) as folder, warehouse.transaction() as cursor:
         if counted:
@@ -106,7 +109,7 @@ def count_group(  # noqa: PLR0913 # what is counted, of whom, and how far
     return {one.experiment_id: one for one in covered}
 
 
-def _covered(due: Due, scope: RollupScope) -> Published:
+def covered_record(due: Due, scope: RollupScope) -> Published:
     """Return the record of results that count the events of `scope`, too, as they are."""
     if due.before is None:
         raise ValueError(f"nothing is published of {due.experiment.id}")

@@ -1,12 +1,13 @@
 """Experiments due for counting, with the published results to continue from."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from engine.design.experiment import Experiment
-from pipeline.rollup.counting_rules import CountingRules, fingerprint
+from pipeline.rollup.counting_rules import CountingRules, fingerprint, period_of
 from pipeline.store.warehouse.published import SEALED, Published
 
 # Events that had arrived when an experiment completed are committed well within this time.
@@ -42,6 +43,16 @@ def find_due(
         for due in candidates
         if due and (due.before is None or due.covered_seq < newest_seq or is_over(due.experiment, now))
     ]
+
+
+def by_rules_and_end(due: Iterable[Due]) -> Mapping[tuple[CountingRules, int], list[Due]]:
+    """Group experiments that one read of events counts."""
+    groups: dict[tuple[CountingRules, int], list[Due]] = defaultdict(list)
+    for one in due:
+        # Visitors joined after the end stay apart: what arrives later never counts.
+        _, last = period_of(one.experiment)
+        groups[one.rules, last].append(one)
+    return groups
 
 
 def is_over(experiment: Experiment, now: datetime) -> bool:

@@ -62,9 +62,9 @@ def _recounted(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     # No cells of these are stored, so none of theirs would be kept.
     left_out = codes.dimensions().filter(~pl.col("dimension").is_in(dimensions))
     goals = visitors.count_goals(cursor, experiment_id)
-    first = {"experiment": pl.lit(0, pl.UInt16), "sign": pl.lit(1, pl.Int64)}
-    no_orders = visitors.no_orders().with_columns(**first)
+    counted = pl.lit(1, pl.Int64).alias("sign")
+    no_orders = visitors.no_orders().with_columns(pl.lit(0, pl.UInt16).alias("experiment"), counted)
     return add_up(
-        sum_visitors(rows.with_columns(**first), no_orders, goals, codes, left_out)
-        for rows in visitors.read_in_parts(cursor, experiment_id, rows=_AT_ONCE)
+        sum_visitors(rows.with_columns(counted), no_orders, goals, codes, left_out)
+        for rows, _ in visitors.read_in_parts(cursor, [experiment_id], rows=_AT_ONCE)
     )

@@ -1,15 +1,14 @@
 """Erasure of a person from a project: the events go, and results are counted as if they had never come."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import polars as pl
 
 from pipeline.rollup.count_and_publish import MAX_TOUCHED_SHARE, RollupScope, count_group
-from pipeline.rollup.counting_rules import CountingRules, period_of
-from pipeline.rollup.due import Due
+from pipeline.rollup.counting_rules import CountingRules
+from pipeline.rollup.due import Due, by_rules_and_end
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.erasure.erased_events import find_related, list_events
@@ -57,7 +56,7 @@ def erase_person(
         keys = _describe(cursor, target, scope).person.all_keys
         related = find_related(cursor, project_id, until=until)
     keys = pl.concat([keys, related]).unique()
-    groups = _by_rules_and_end(target.open_ones)
+    groups = by_rules_and_end(target.open_ones)
     before = {}
     for rules, last in groups:
         # Ids that are linked today may not be afterwards, and the other way round.
@@ -86,14 +85,6 @@ def _describe(cursor: Cursor, target: ErasureTarget, scope: RollupScope) -> Eras
         open_ids=[one.experiment.id for one in target.open_ones],
         final_ids=target.final_ids,
     )
-
-
-def _by_rules_and_end(group: Collection[Due]) -> Mapping[tuple[CountingRules, int], list[Due]]:
-    groups: dict[tuple[CountingRules, int], list[Due]] = defaultdict(list)
-    for due in group:
-        _, last = period_of(due.experiment)
-        groups[due.rules, last].append(due)
-    return groups
 
 
 @contextmanager

@@ -9,7 +9,13 @@ from engine.analysis.comparison.plan import primary_row
 from engine.design.experiment import Experiment
 from engine.design.units import is_clustered
 from pipeline.rollup import changed_extremes
-from pipeline.rollup.aggregates import add_up, sum_since_exposure, sum_visitors
+from pipeline.rollup.aggregates import (
+    add_up,
+    negate,
+    of_experiment,
+    sum_since_exposure,
+    sum_visitors,
+)
 from pipeline.rollup.changed_rows import VisitorRows, changed_rows, concat_rows
 from pipeline.rollup.counting_rules import extra_columns
 from pipeline.rollup.due import Due
@@ -26,6 +32,8 @@ from pipeline.store.warehouse.segment_dimensions import read_custom_keys
 # Sums with more rows than this are written anew, with one row a cell.
 _MOST_ROWS: Final = 100_000
 _DIMENSION: Final = ("experiment", "dimension")
+# Visitor rows that are summed up at once.
+_ROWS_AT_ONCE: Final = 500_000
 
 
 class ResultTables:
@@ -69,9 +77,7 @@ class ResultTables:
 
     def update(self, touched: pl.Series, buckets: Iterable[CountedVisitors]) -> None:
         """Replace the rows of `touched` visitors by those in `buckets`, and change the sums accordingly."""
-        former = VisitorRows(*visitors.read_of(self._cursor, self._ids, touched))
-        counted = concat_rows([self._encode(bucket) for bucket in buckets])
-        removed, added = changed_rows(former, counted)
+        removed, added = self._changes(touched, buckets)
         self._remove(removed)
         self._add(added)
         changed_extremes.change(self._cursor, self._ids, self._kept_goals, removed, added)
@@ -88,6 +94,19 @@ class ResultTables:
                     self._cursor, experiment_id, aggregates.read_all(self._cursor, experiment_id)
                 )
 
+    def differ_from(self, touched: pl.Series, buckets: Iterable[CountedVisitors]) -> list[str]:
+        """List the experiments in which the rows of `touched` visitors are not those in `buckets`."""
+        rows = [one for changes in self._changes(touched, buckets) for one in changes]
+        return self._ids_in(pl.concat([one["experiment"] for one in rows]))
+
+    def differ_from_sums(self) -> list[str]:
+        """List the experiments in which the rows of visitors do not add up to the sums."""
+        rows = visitors.read_in_parts(self._cursor, self._ids, rows=_ROWS_AT_ONCE)
+        parts = [self._sum(VisitorRows(*one).signed(1)) for one in rows]
+        for number, one in enumerate(self._ids):
+            parts.append(negate(of_experiment(aggregates.read_all(self._cursor, one), number)))
+        return self._ids_in(add_up(parts)["experiment"])
+
     def publish(self, records: Sequence[Published]) -> None:
         """Publish the tables; the last exposure and the dimensions of `records` are filled in here."""
         for number, values in _by_experiment(self._codes.take_new_values()):
@@ -103,6 +122,16 @@ class ResultTables:
                 record._replace(last_exposed_at=last_exposed_at, dimensions=tuple(sorted(dimensions)))
             )
         published_rollups.publish(self._cursor, published)
+
+    def _changes(
+        self, touched: pl.Series, buckets: Iterable[CountedVisitors]
+    ) -> tuple[VisitorRows, VisitorRows]:
+        """Return the rows to remove and those to add, so that `touched` visitors have those in `buckets`."""
+        former = VisitorRows(*visitors.read_of(self._cursor, self._ids, touched))
+        return changed_rows(former, concat_rows([self._encode(bucket) for bucket in buckets]))
+
+    def _ids_in(self, numbers: pl.Series) -> list[str]:
+        return [self._ids[number] for number in numbers.unique().sort()]
 
     def _encode(self, bucket: CountedVisitors) -> VisitorRows:
         for number, moment in bucket.last_exposed_at.items():
@@ -134,7 +163,7 @@ class ResultTables:
 
 def of_own_goals(experiments: Sequence[Experiment], counted: pl.DataFrame) -> pl.DataFrame:
     """Make the columns null that an experiment does not have, as in its stored rows."""
-    owned = [extra_columns(one) for one in experiments]
+    owned = [_own_columns(one) for one in experiments]
     owners = {
         name: [number for number, own in enumerate(owned) if name in own]
         for name in {name for own in owned for name in own}
@@ -176,11 +205,14 @@ def _by_experiment(rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
 
 def _columns_of(experiment: Experiment, columns: Iterable[str]) -> list[str]:
     """Select the columns of an experiment among those of several, which may have more goals."""
-    goals = range(len(experiment.goals))
-    own = {f"g{goal}_{name}" for goal in goals for name in ("at", "day", "cents")}
-    own |= {*extra_columns(experiment)}
-    own |= {visitors.UNIT_KEY} if is_clustered(experiment.unit) else set()
+    own = _own_columns(experiment) | ({visitors.UNIT_KEY} if is_clustered(experiment.unit) else set())
     return [name for name in columns if name in own or not _is_of_some(name)]
+
+
+def _own_columns(experiment: Experiment) -> set[str]:
+    goals = range(len(experiment.goals))
+    of_goals = {f"g{goal}_{name}" for goal in goals for name in ("at", "day", "cents")}
+    return of_goals.union(extra_columns(experiment))
 
 
 def _is_of_some(column: str) -> bool:

@@ -1,4 +1,4 @@
-"""Rollup runs: refresh of due results, and the nightly rebuild that detects drift.
+"""Rollup runs: refresh of due results, and the nightly check and rebuild, which detects drift.
 
 One run at a time, for all threads. Drift is a difference between results carried on from run to run and a
 full count of the same events.
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engine.design.experiment import Experiment
@@ -22,9 +22,11 @@ from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
 from pipeline.rollup.earlier_sums import complete_earlier_sums
 from pipeline.rollup.erasing import ErasureTarget, erase_person, look_for_person
+from pipeline.rollup.nightly_check import NightlyCheck
 from pipeline.rollup.publications import Publications
 from pipeline.rollup.result_digest import ResultDigest
 from pipeline.rollup.selection import Selection
+from pipeline.rollup.whole_counts import ASKED, FAULTS, WholeCount
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
@@ -45,7 +47,8 @@ class Outcome:
     """Ids of experiments whose results a run changed; those of `drifted` ones differed from their events.
 
     It brings all others of its project up to date, too. The events that it counted are those numbered above
-    `covered_seq`, up to `newest_seq`.
+    `covered_seq`, up to `newest_seq`. `whole` is the reason of a rebuild that counted everything, and
+    `is_checked` where it found that it need not.
     """
 
     recounted: tuple[str, ...] = ()
@@ -53,6 +56,8 @@ class Outcome:
     drifted: tuple[str, ...] = ()
     covered_seq: int = 0
     newest_seq: int = 0
+    whole: WholeCount | None = None
+    is_checked: bool = False
 
     def __str__(self) -> str:
         """Summarize the run in a sentence."""
@@ -113,11 +118,14 @@ class Rollup:
             self._load_events(None)
             return self._refresh(project, self._scope(project), experiment_ids)
 
-    def rebuild(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
+    def rebuild(
+        self, project_id: str, experiment_ids: Collection[str] | None = None, *, at_night: bool = False
+    ) -> Outcome:
         """Count from the first event on, and report experiments whose results had drifted.
 
         Of these experiments or of all; the others are brought up to date. Final results of completed
-        experiments stay as they are.
+        experiments stay as they are. `at_night`, what is stored is checked instead (`NightlyCheck`), and
+        everything is counted only where the check, or one of `whole_counts`, gives a reason.
         """
         with self._running, self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
@@ -125,10 +133,23 @@ class Rollup:
             # Both counts end with the same event, so events that arrive in between make no difference.
             scope = self._scope(project)
             first = self._refresh(project, scope)
+            check, whole = None, WholeCount(ASKED)
+            if experiment_ids is None:
+                check = NightlyCheck(self._warehouse, project, scope)
+                found = check.find(open_ones := self._selection.open_ones(project), is_asked=not at_night)
+                if found is None:
+                    with self.publications.replacing(one.experiment.id for one in open_ones) as only_records:
+                        only_records.update(check.note_passed(open_ones))
+                    return replace(first, is_checked=True)
+                whole = found
+            level = logging.ERROR if whole.reason in FAULTS else logging.INFO
+            logger.log(level, "project %s is counted from the first event on: %s", project_id, whole)
             recounts = self._selection.to_recount(project, experiment_ids)
             before = self._digests(recounts)
             self._publish(recounts, scope)
             after = self._digests(recounts)
+            if check is not None:
+                check.note_whole()
         drifted = tuple(one for one, digest in before.items() if not digest.agrees_with(after[one]))
         for experiment_id in drifted:
             logger.error("results of %s had drifted from its events, and are counted anew", experiment_id)
@@ -137,6 +158,7 @@ class Rollup:
             drifted=drifted,
             covered_seq=0 if before else first.covered_seq,
             newest_seq=scope.newest_seq,
+            whole=whole,
         )
 
     def refresh_within(self, project_id: str, seconds: float) -> bool:

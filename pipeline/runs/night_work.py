@@ -1,6 +1,7 @@
-"""Work of rebuilds: everything is counted anew, and the first one after a night's imports makes the night."""
+"""Work of rebuilds, of which the first one after a night's imports makes the night."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Final, Protocol
 
@@ -8,7 +9,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import local_day
 from pipeline.results.nights import Nights
-from pipeline.rollup.run import Rollup
+from pipeline.rollup.run import Outcome, Rollup
 from pipeline.runs.night_imports import REMEMBERED, awaits_imports, morning_of
 from pipeline.runs.run_work import counted
 from pipeline.runs.runner import ReportProgress
@@ -69,7 +70,8 @@ def owed_nights(catalog: Catalog, project: Project, record: JobRecord, *, now: d
 def rebuild_run(store: NightStores, run: Run, _report: ReportProgress) -> RunResult:
     """Carry out a run of the kind `rebuild`, and make the nights that its project owes.
 
-    A rebuild of chosen days makes none.
+    A rebuild of chosen days makes none. One of the schedule, or that is asked to, checks what is stored, and
+    counts everything anew only where there is a reason to.
     """
     days, chosen = run.parameters.get("days"), None
     project = store.catalog.projects.find(run.project_id)
@@ -80,12 +82,22 @@ def rebuild_run(store: NightStores, run: Run, _report: ReportProgress) -> RunRes
     record = store.catalog.job_records.of(NIGHTLY).get(project.id, NEVER_DONE)
     # Before the count, so that an import which ends after it is not taken for counted.
     owed = [] if days is not None else owed_nights(store.catalog, project, record, now=store.clock())
-    outcome = store.rollup.rebuild(project.id, chosen)
+    at_night = run.trigger == "schedule" or bool(run.parameters.get("night"))
+    outcome = store.rollup.rebuild(project.id, chosen, at_night=at_night)
     if owed:
         experiments = store.catalog.experiments.of_project(project.id)
         store.nights.keep(experiments, project, owed, run_id=run.id, now=store.clock())
         store.catalog.job_records.note_done(NIGHTLY, project.id, owed[-1].isoformat())
-    return counted(store.warehouse, run, outcome, {"recounted": outcome.recounted})
+    changed = {"recounted": outcome.recounted, "updated": outcome.updated}
+    found = counted(store.warehouse, run, outcome, changed)
+    return replace(found, result={**found.result, **_described(outcome)})
+
+
+def _described(outcome: Outcome) -> dict[str, str]:
+    """Tell whether everything was counted, and why."""
+    if outcome.whole is None:
+        return {"count": "checked"}
+    return {"count": "whole", "reason": outcome.whole.reason, "why": str(outcome.whole)}
 
 
 def _ran_between(experiment: Experiment, first: date, last: date, timezone: str) -> bool:

@@ -49,7 +49,7 @@ def truelift_night() -> None:  # noqa: C901 - one function a task
     @task
     def start_rollup() -> str:
         run_key = f"rollup {get_current_context()['run_id']}"
-        return call("POST", "runs", {"kind": "rebuild", "run_key": run_key})["id"]
+        return call("POST", "runs", {"kind": "rebuild", "night": True, "run_key": run_key})["id"]
 
     @task.sensor(poke_interval=5, timeout=6 * 3600)
     def wait_for(run: str) -> PokeReturnValue:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Imports every described source, if there is any, and counts everything anew: sh nightly.sh DATA_FOLDER
+# Imports every described source, if there is any, and checks and counts as each night: sh nightly.sh DATA_FOLDER
 #
 # Prints only what has to be read, so that cron sends no other mail.
 # Exit status: 0 done, 3 a result differed from its events and was counted anew, 4 failed.
@@ -16,7 +16,7 @@ if [ -e "$1" ] && ! truelift import --data-dir "$data_dir" >"$report" 2>&1; then
   failed=4
 fi
 
-truelift rollup --full --data-dir "$data_dir" >"$report" 2>&1
+truelift rollup --night --data-dir "$data_dir" >"$report" 2>&1
 status=$?
 case $status in
   0) ;;

@@ -17,6 +17,7 @@ from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*EVENT_DIMENSIONS, CUSTOM)
 _KEYS: Final = 2**64
+_MOST_REPEATS: Final = 1000
 
 
 class Bucket(NamedTuple):
@@ -89,6 +90,23 @@ class EventReader:
         These have such events, or are joined with others than before. Where their events are more than the
         share `most_share` of all, reading is not restricted, and None is returned.
         """
+        events = self._find_touched(seq)
+        if not self._keep_to_touched(events, "touched_keys", most_share):
+            return None
+        return self._touched()
+
+    def visitors_since(self, seq: int) -> pl.Series:
+        """Return the keys that `keep_to_visitors_since` restricts reading to, and restrict nothing."""
+        self._find_touched(seq)
+        return self._touched()
+
+    def visitors_in(self, keys: Bucket) -> pl.Series:
+        """Return the keys of visitor ids in a bucket that have events."""
+        query = f"SELECT DISTINCT visitor_key FROM {self._events} WHERE {keys.contains('visitor_key')}"
+        return fetch_frame(self.cursor, query)["visitor_key"]
+
+    def _find_touched(self, seq: int) -> TouchedEvents:
+        """Find the visitors whose count may change by events after `seq`, and all keys of their events."""
         events = TouchedEvents(self.cursor, self._events, after=seq)
         changed = events.changed()
         keys = f"SELECT unnest([visitor_key, user_key]) AS key FROM {changed}"
@@ -101,8 +119,9 @@ class EventReader:
             f"CREATE OR REPLACE TEMP TABLE touched_visitors AS SELECT DISTINCT * FROM ({touched})"
         )
         self.cursor.execute(f"CREATE OR REPLACE TEMP TABLE touched_keys AS {keys}")
-        if not self._keep_to_touched(events, "touched_keys", most_share):
-            return None
+        return events
+
+    def _touched(self) -> pl.Series:
         return fetch_frame(self.cursor, "FROM touched_visitors")["visitor_key"]
 
     def exposed_experiments(self) -> frozenset[str]:
@@ -222,6 +241,32 @@ class EventReader:
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until AND e.not_counted IS NULL
                 """,
             )
+
+    def last_exposures(self, variants: pl.DataFrame) -> dict[int, int | None]:
+        """Find when the last exposure to each experiment of `variants` happened, but for flagged visitors.
+
+        None without one; experiments whose last _MOST_REPEATS exposures are all repeats are left out.
+        """
+        is_human = "NOT e.is_bot" if self.skip_bots else "true"
+        counted = f"""
+            FROM {{}} e JOIN arms a USING (experiment_id, variant_id)
+            WHERE e.type = 'exposure' AND e.not_counted IS NULL AND {is_human}
+              AND e.received_at BETWEEN a.received_from AND a.received_until
+        """
+        last = (
+            f"SELECT a.experiment, unnest(max_by(e.event_key, e.occurred_at, {_MOST_REPEATS:d})) AS event_key"
+        )
+        with registered(self.cursor, "arms", variants):
+            keys = fetch_frame(self.cursor, f"{last} {counted.format(self._events)} GROUP BY a.experiment")
+            self.skip_repeats(keys["event_key"])
+            with registered(self.cursor, "last_exposures", keys):
+                query = f"""
+                    SELECT a.experiment, max(e.occurred_at) {counted.format(self._each_once(self._events))}
+                      AND e.event_key IN (SELECT event_key FROM last_exposures) GROUP BY a.experiment
+                """
+                found = dict(self.cursor.execute(query).fetchall())
+        without = {*variants["experiment"]}.difference(keys["experiment"])
+        return dict.fromkeys(without) | found
 
     @property
     def has_identities(self) -> bool:

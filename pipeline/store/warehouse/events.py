@@ -74,6 +74,17 @@ _COLUMNS_SQL: Final = ", ".join(
     ]
 )
 
+# Texts that only their keys are compared by; of a visitor id it matters whether there is one.
+_UNREAD: Final = {"event_id", "user_id", "transaction_id", "visitor_id"}
+# What counting reads of an event `e`.
+COUNTED_COLUMNS: Final = ", ".join(
+    [
+        "e.seq",
+        "CASE WHEN e.visitor_id IS NOT NULL THEN '' END AS visitor_id",
+        *(f"e.{name}" for name in EVENT_SCHEMA if name not in _UNREAD),
+    ]
+)
+
 
 def table_name(project_id: str) -> str:
     """Name the table of a project's events; ValueError for an invalid project id."""

@@ -101,13 +101,13 @@ def publish(cursor: Cursor, published: Sequence[Published]) -> None:
 
 
 def cover(cursor: Cursor, records: Sequence[Published]) -> None:
-    """Note how far results count the events, as of when, and whether for good; their tables stay."""
+    """Note how far results count the events, and what else the records say of these; their tables stay."""
     if not records:
         return
     covered = FrameStream(pl.DataFrame(records, _RECORD, orient="row"))  # noqa: F841
     cursor.execute(
-        f"UPDATE {_ROLLUPS} r SET covered_seq = c.covered_seq, as_of = c.as_of, is_final = c.is_final "
-        "FROM covered c WHERE r.experiment_id = c.experiment_id"
+        f"UPDATE {_ROLLUPS} r SET covered_seq = c.covered_seq, as_of = c.as_of, is_final = c.is_final, "
+        "last_exposed_at = c.last_exposed_at FROM covered c WHERE r.experiment_id = c.experiment_id"
     )
 
 

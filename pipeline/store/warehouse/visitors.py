@@ -170,24 +170,60 @@ def _read_all_of(
 
     They meet the `condition`, in which `{table}` is the table's name.
     """
-    tables = [result_table(kind, one) for one in experiment_ids]
-    parts = [
-        f"SELECT {number:d}::USMALLINT AS experiment, * FROM {table} WHERE {condition.format(table=table)}"
-        for number, table in enumerate(tables)
+    return _read(cursor, kind, [(number, one, condition) for number, one in enumerate(experiment_ids)])
+
+
+def _read(
+    cursor: Cursor, kind: str, parts: Sequence[tuple[int, str, str]], columns: str = "*"
+) -> pl.DataFrame:
+    """Read columns of the rows of experiments, each with its number, that meet its condition."""
+    queries = [
+        f"SELECT {number:d}::USMALLINT AS experiment, {columns} FROM {table} "
+        f"WHERE {condition.format(table=table)}"
+        for number, one, condition in parts
+        for table in (result_table(kind, one),)
     ]
-    groups = (parts[first : first + _TABLES_AT_ONCE] for first in range(0, len(parts), _TABLES_AT_ONCE))
+    groups = (queries[first : first + _TABLES_AT_ONCE] for first in range(0, len(queries), _TABLES_AT_ONCE))
     frames = [fetch_frame(cursor, " UNION ALL BY NAME ".join(group)) for group in groups]
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def read_in_parts(cursor: Cursor, experiment_id: str, *, rows: int) -> Iterator[pl.DataFrame]:
-    """Read all visitor rows, about `rows` at a time."""
-    table = result_table("visitors", experiment_id)
-    ((count,),) = cursor.execute(f"SELECT count(*) FROM {table}").fetchall()
-    parts = max(-(-count // rows), 1)
-    for part in range(parts):
-        # Keys are hashes, so their remainders are even.
-        yield fetch_frame(cursor, f"SELECT * FROM {table} WHERE visitor_key % {parts:d} = {part:d}")
+def read_in_parts(
+    cursor: Cursor, experiment_ids: Sequence[str], *, rows: int
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Read all rows of visitors and their orders as `read_of` does, about `rows` visitors at a time."""
+    part: list[tuple[int, str, str]] = []
+    room = rows
+    for number, one in enumerate(experiment_ids):
+        query = f"SELECT coalesce(max(rowid) + 1, 0) FROM {result_table('visitors', one)}"
+        ((places,),) = cursor.execute(query).fetchall()
+        for first in range(0, places, rows):
+            part.append((number, one, f"rowid BETWEEN {first:d} AND {first + rows - 1:d}"))
+            room -= min(rows, places - first)
+            if room <= 0:
+                yield _read_part(cursor, part)
+                part, room = [], rows
+    if part:
+        yield _read_part(cursor, part)
+
+
+def _read_part(cursor: Cursor, part: Sequence[tuple[int, str, str]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    theirs = [
+        (
+            number,
+            one,
+            f"visitor_key IN (SELECT visitor_key FROM {result_table('visitors', one)} WHERE {rows})",
+        )
+        for number, one, rows in part
+    ]
+    return _read(cursor, "visitors", part), _read(cursor, "orders", theirs)
+
+
+def read_keys(cursor: Cursor, experiment_ids: Sequence[str], low: int, high: int) -> pl.Series:
+    """Read the keys from `low` to `high` of the visitors of experiments."""
+    within = f"visitor_key BETWEEN {low:d} AND {high:d}"
+    parts = [(number, one, within) for number, one in enumerate(experiment_ids)]
+    return _read(cursor, "visitors", parts, "visitor_key")["visitor_key"]
 
 
 def no_orders() -> pl.DataFrame:

@@ -123,10 +123,10 @@ class DaysOfService:
         """Let the work of a project fail while it is one of `failing`."""
         original = getattr(owner, name)
 
-        def work(of: Any, project_id: str, *arguments: Any) -> Any:
+        def work(of: Any, project_id: str, *arguments: Any, **options: Any) -> Any:
             if project_id in self.failing:
                 raise OSError("a defect")
-            return original(of, project_id, *arguments)
+            return original(of, project_id, *arguments, **options)
 
         monkeypatch.setattr(owner, name, work)
 

@@ -132,9 +132,9 @@ def test_a_project_that_fails_is_tried_again_alone_and_ever_later(
     begun: list[datetime] = []
     rebuild = Rollup.rebuild
 
-    def fail(rollup: Rollup, project_id: str, *arguments: None) -> object:
+    def fail(rollup: Rollup, project_id: str, *arguments: None, at_night: bool) -> object:
         if project_id != broken.id:
-            return rebuild(rollup, project_id, *arguments)
+            return rebuild(rollup, project_id, *arguments, at_night=at_night)
         begun.append(calendar.now)
         raise ValueError("a defect") if fails else SystemExit
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import polars as pl
 
+from pipeline.store.warehouse import event_digests
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.connections.cursors import table_exists
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
@@ -84,6 +85,7 @@ def remove_events(cursor: Cursor, project_id: str) -> None:
     events = f'"{table_name(project_id)}"'
     ((newest,),) = cursor.execute(f"SELECT coalesce(max(seq), 0) FROM {events}").fetchall()
     retire_seq(cursor, newest)
+    event_digests.subtract(cursor, project_id, "SELECT seq FROM erased_events")
     cursor.execute(f"DELETE FROM {events} WHERE seq IN (SELECT seq FROM erased_events)")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
+from pipeline.store.warehouse import event_digests
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.events import retire_seq, table_name
 from pipeline.store.warehouse.identities import Identities
@@ -39,6 +40,7 @@ def remove_old_events(
     ((removed, newest),) = cursor.execute("SELECT count(*), coalesce(max(seq), 0) FROM old_events").fetchall()
     if removed:
         retire_seq(cursor, newest)
+        event_digests.subtract(cursor, project_id, "SELECT seq FROM old_events")
         cursor.execute(f"DELETE FROM {events} WHERE seq IN (SELECT seq FROM old_events)")
     return int(removed)
 

@@ -7,17 +7,8 @@ table of all events.
 from typing import Final
 
 from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.events import EVENT_SCHEMA, IS_TRUSTED
+from pipeline.store.warehouse.events import COUNTED_COLUMNS, IS_TRUSTED
 
-# Texts that only their keys are compared by; of a visitor id it matters whether there is one.
-_UNREAD: Final = {"event_id", "user_id", "transaction_id", "visitor_id"}
-_COLUMNS: Final = ", ".join(
-    [
-        "e.seq",
-        "CASE WHEN e.visitor_id IS NOT NULL THEN '' END AS visitor_id",
-        *(f"e.{name}" for name in EVENT_SCHEMA if name not in _UNREAD),
-    ]
-)
 _ID_COLUMNS: Final = "seq, event_key, received_at, sender, not_counted"
 
 
@@ -39,7 +30,7 @@ class TouchedEvents:
         # Row groups of older events are skipped by the bounds of their numbers.
         cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {self.table} AS "
-            f"SELECT {_COLUMNS} FROM {events} e WHERE seq > {after:d}"
+            f"SELECT {COUNTED_COLUMNS} FROM {events} e WHERE seq > {after:d}"
         )
 
     def changed(self) -> str:
@@ -114,6 +105,6 @@ class TouchedEvents:
     def _copy(self, found: int) -> None:
         if found:
             self._cursor.execute(
-                f"INSERT INTO {self.table} SELECT {_COLUMNS} FROM {self._events} e "
+                f"INSERT INTO {self.table} SELECT {COUNTED_COLUMNS} FROM {self._events} e "
                 "WHERE seq IN (FROM found_events)"
             )

@@ -41,7 +41,7 @@ def test_options_that_do_not_fit_are_refused(run: Run, tmp_path: Path) -> None:
     files = ["--project", "prj", "--input", "in", "--output", "out"]
     for options, said in (
         (["--workers", "2"], "are for --engine only"),
-        (["--engine", "local", "--full"], "--full and --json are not for --engine"),
+        (["--engine", "local", "--full"], "--full, --night and --json are not for --engine"),
         (["--engine", "local"], "--engine needs --project, --input and --output"),
         (["--master", "local[2]"], "are for --engine only"),
         (["--engine", "spark", *files], "--engine spark needs --master"),
