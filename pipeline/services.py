@@ -140,6 +140,7 @@ def _stored_paths(settings: Settings) -> Iterator[Path]:
         settings.spool_path,
         settings.refused_events_path,
         settings.assignments_path,
+        settings.event_keys_path,
         settings.uploads_path,
         settings.command_imports_path,
         settings.snapshots_path,

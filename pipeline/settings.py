@@ -225,6 +225,11 @@ class Settings(BaseSettings):
         return self.data_dir / "assignments"
 
     @property
+    def event_keys_path(self) -> Path:
+        """Folder with files of the keys of each project's events, which can be made anew from these."""
+        return self.data_dir / "event-keys"
+
+    @property
     def staged_imports_path(self) -> Path:
         """Folder of rows of imports that are read, and not stored yet."""
         return self.data_dir / "staged-imports"

@@ -3,16 +3,20 @@
 There are two limits, in the same warehouse. The leanest SQL of a refresh that counts from events reads the
 new ones, finds all events of their visitors, reads what counts of them, and writes the rows of these visitors
 again. The floor is what is new alone: it reads the new events, and writes their visitors' rows again.
+
+Every second refresh looks the events through instead of finding them in the files of their keys.
 """
 
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from unittest.mock import patch
 
 from benchmarks.warehouse.many_events import EVENTS_A_VISITOR, EXPERIMENTS, PROJECT, fill
 from engine.design.experiment import Experiment
@@ -21,10 +25,13 @@ from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due
 from pipeline.settings import Settings
-from pipeline.store.warehouse import published
+from pipeline.store.warehouse import event_reader, published
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.event_reader import newest_seq
 from pipeline.store.warehouse.events import table_name
+from pipeline.store.warehouse.incremental.event_keys import open_runs
+from pipeline.store.warehouse.incremental.key_runs import KeyRun
+from pipeline.store.warehouse.incremental.touched_events import TouchedEvents
 from pipeline.store.warehouse.visitors import result_table
 from tests.counted_work import counted_warehouse
 
@@ -39,6 +46,19 @@ class Case(NamedTuple):
     experiments: int
     identified: bool
     recent: float
+
+
+class Measured(NamedTuple):
+    """Processor time of a refresh, and the parts in which it finds old events and copies them, in seconds."""
+
+    all: float
+    find: float
+    copy: float
+
+    def in_ms(self) -> dict[str, int]:
+        """Name the times, in milliseconds."""
+        times = {"refresh, ms": self.all, "find, ms": self.find, "copy, ms": self.copy}
+        return {name: round(1000 * seconds) for name, seconds in times.items()}
 
 
 CASES: Final = (
@@ -96,8 +116,11 @@ _WRITE: Final = (
 
 
 def run(scale: float = 1.0) -> list[dict[str, Any]]:
-    """Measure each case in a warehouse of its own."""
-    return [_compare(case._replace(stored=int(case.stored * scale))) for case in CASES]
+    """Measure each case in a warehouse of its own; the first is what the others have grown from."""
+    rows = [_compare(case._replace(stored=int(case.stored * scale))) for case in CASES]
+    for row in rows:
+        row["growth"] = f"{row['refresh, ms'] / rows[0]['refresh, ms']:.2f}"
+    return rows
 
 
 def _compare(case: Case) -> dict[str, Any]:
@@ -113,30 +136,35 @@ def _compare(case: Case) -> dict[str, Any]:
             published.create_tables(cursor)
         refresh(warehouse, experiments)
         warehouse.checkpoint()
-        floors, limits, refreshes = [], [], []
-        for _ in range(ROUNDS):
+        floors, limits = [], []
+        refreshes: list[Measured] = []
+        scans: list[Measured] = []
+        for number in range(2 * ROUNDS):
             covered = newest_seq(warehouse, PROJECT.id) or 0
             with warehouse.transaction() as cursor:
                 cursor.execute(_APPEND.format(among=int(case.stored * case.recent)))
             floors.append(_timed(partial(write_lean, warehouse, experiments, covered, _NEW)))
             limits.append(_timed(partial(write_lean, warehouse, experiments, covered, (*_NEW, *_FIND))))
-            refreshes.append(_timed(partial(refresh, warehouse, experiments)))
+            (scans if number % 2 else refreshes).append(
+                _measured(partial(refresh, warehouse, experiments), by_scan=bool(number % 2))
+            )
         with warehouse.transaction() as cursor:
             cursor.execute(_APPEND.format(among=int(case.stored * case.recent)))
         with counted_warehouse() as work:
             refresh(warehouse, experiments)
         warehouse.close()
     # The first round fills caches.
-    floor, limit, ours = min(floors[1:]), min(limits[1:]), min(refreshes[1:])
+    floor, limit, ours, scan = min(floors[1:]), min(limits[1:]), min(refreshes[1:]), min(scans[1:])
     return {
         "stored": f"{case.stored / 1e6:g} million" + (", with user ids" if case.identified else ""),
         "back from": f"the last {case.recent:.0%}" if case.recent < 1 else "any day",
         "experiments": case.experiments,
-        "refresh, processor time": f"{1000 * ours:.0f} ms",
+        **ours.in_ms(),
+        **{f"{name} by scans": value for name, value in scan.in_ms().items()},
         "limit": f"{1000 * limit:.0f} ms",
         "floor": f"{1000 * floor:.0f} ms",
-        "refresh / limit": f"{ours / limit:.2f}",
-        "refresh / floor": f"{ours / floor:.2f}",
+        "refresh / limit": f"{ours.all / limit:.2f}",
+        "refresh / floor": f"{ours.all / floor:.2f}",
         "rows read": f"{work.rows_scanned:,}",
         "statements": work.statements,
     }
@@ -171,6 +199,34 @@ def _timed(work: Callable[[], None]) -> float:
     started = time.process_time()
     work()
     return time.process_time() - started
+
+
+def _measured(work: Callable[[], None], *, by_scan: bool) -> Measured:
+    """Measure a refresh, and in it the search for events and their copy."""
+    spent: dict[str, float] = defaultdict(float)
+
+    def adding(name: str) -> Callable[..., object]:
+        added = getattr(TouchedEvents, name)
+
+        def add(*arguments: object) -> object:
+            started = time.process_time()
+            try:
+                return added(*arguments)
+            finally:
+                spent[name] += time.process_time() - started
+
+        return add
+
+    with (
+        patch.object(TouchedEvents, "_find", adding("_find")),
+        patch.object(TouchedEvents, "_copy", adding("_copy")),
+        patch.object(event_reader, "open_runs", _no_runs if by_scan else open_runs),
+    ):
+        return Measured(_timed(work), spent["_find"], spent["_copy"])
+
+
+def _no_runs(*_: object) -> Sequence[KeyRun]:
+    return ()
 
 
 def _copy(number: int) -> Experiment:

@@ -15,6 +15,7 @@ from pipeline.erasure.snapshot_rows import count_left, write_again
 from pipeline.ingest.refused_events import count_refused, erase_refused
 from pipeline.runs.command_imports import outcome_files
 from pipeline.settings import Settings
+from pipeline.store.warehouse.incremental import event_keys
 from pipeline.upgrade_backup import FOLDER as BEFORE_UPGRADE
 
 
@@ -33,6 +34,18 @@ def _forget_assignments(erasing: Erasing) -> None:
     # Made anew from the events, unless a listener writes them without the person.
     IndexFiles(erasing.services.settings.assignments_path, "").remove(erasing.project.id)
     erasing.services.ingest.tell_erasure(erasing.project.id, erasing.erased.person)
+
+
+def _forget_keys(erasing: Erasing) -> None:
+    if erasing.erased.is_stored or _keys_left(erasing):
+        erasing.services.rollup.forget_keys(erasing.project.id)
+
+
+def _keys_left(erasing: Erasing) -> int:
+    """Count the person's events in the files; the warehouse has those of one who has returned."""
+    return event_keys.count_removed(
+        erasing.services.warehouse, erasing.project.id, erasing.erased.person.all_keys
+    )
 
 
 def _spool_left(erasing: Erasing) -> int:
@@ -127,6 +140,14 @@ FILES: Final = (
         texts={"*": "key"},
         erase=_forget_assignments,
         left=_assignments_left,
+    ),
+    Holder(
+        name="keys of events",
+        medium="file",
+        where="event-keys/*",
+        texts={"*": "key"},
+        erase=_forget_keys,
+        left=_keys_left,
     ),
     Holder(
         name="snapshots",

@@ -8,6 +8,7 @@ from pipeline.runs.import_work import projects_with_imports, remove_imports_of
 from pipeline.services import PipelineServices
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import events, published
+from pipeline.store.warehouse.incremental import event_keys
 
 
 def remove_deleted_projects(services: PipelineServices) -> None:
@@ -22,12 +23,14 @@ def remove_deleted_projects(services: PipelineServices) -> None:
     ingest.load()
     projects = _deleted(catalog, events.stored_projects(services.warehouse), catalog.projects.ids())
     imports = _deleted(catalog, projects_with_imports(settings), catalog.projects.ids())
+    keys = _deleted(catalog, event_keys.stored_projects(services.warehouse), catalog.projects.ids())
     copies = _deleted(catalog, services.snapshots.stored_projects(), catalog.projects.ids())
     experiments = _deleted(catalog, published.list_experiments(services.warehouse), catalog.experiments.ids())
     run_each(
         {f"project {one}": partial(ingest.forget, one) for one in projects}
         | {f"imports of project {one}": partial(remove_imports_of, settings, one) for one in imports}
         | {f"snapshot of project {one}": partial(services.snapshots.forget, one) for one in copies}
+        | {f"keys of project {one}": partial(services.rollup.forget_keys, one) for one in keys}
         | {f"experiment {one}": partial(services.rollup.forget, [one]) for one in experiments}
     )
 

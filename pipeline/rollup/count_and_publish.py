@@ -22,7 +22,7 @@ from pipeline.store.warehouse import event_digests
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.event_reader import EventReader
-from pipeline.store.warehouse.incremental import identity_links
+from pipeline.store.warehouse.incremental import event_keys, identity_links
 from pipeline.store.warehouse.published import Published
 
 # Above this share of events of returning visitors, a full count is quicker.
@@ -69,6 +69,8 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
             # Of the others no row changes: without an exposure a visitor has none.
             exposed = None if touched is None else reader.exposed_experiments()
             covered |= count_group(warehouse, reader, group, touched, scope, only=exposed)
+    if due:
+        event_keys.catch_up(warehouse, scope.project_id, until=scope.newest_seq)
     return covered
 
 

@@ -37,7 +37,7 @@ from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
 from pipeline.store.warehouse.erasure.old_events import remove_old_events
 from pipeline.store.warehouse.event_reader import newest_seq
 from pipeline.store.warehouse.events import has_table
-from pipeline.store.warehouse.incremental import identity_links
+from pipeline.store.warehouse.incremental import event_keys, identity_links
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +150,10 @@ class Rollup:
             after = self._digests(recounts)
             if check is not None:
                 check.note_whole()
-        drifted = tuple(one for one, digest in before.items() if not digest.agrees_with(after[one]))
+            drifted = tuple(one for one, digest in before.items() if not digest.agrees_with(after[one]))
+            if drifted or whole.reason in FAULTS:
+                # Events that they lack are what a refresh would not find.
+                event_keys.remove(self._warehouse, project_id)
         for experiment_id in drifted:
             logger.error("results of %s had drifted from its events, and are counted anew", experiment_id)
         return Outcome(
@@ -261,6 +264,8 @@ class Rollup:
                 if removed:
                     identity_links.keep_without_events(cursor, project_id, scope.newest_seq)
                     published_rollups.seal(cursor, set(records).difference(open_ones))
+            if removed:
+                event_keys.remove(self._warehouse, project_id)
             return removed
 
     def forget(self, experiment_ids: Iterable[str]) -> None:
@@ -269,6 +274,11 @@ class Rollup:
         with self._running, self.publications.replacing(forgotten), self._warehouse.transaction() as cursor:
             for experiment_id in forgotten:
                 published_rollups.withdraw(cursor, experiment_id)
+
+    def forget_keys(self, project_id: str) -> None:
+        """Remove the files of a project's keys, which the next run makes of its events."""
+        with self._running:
+            event_keys.remove(self._warehouse, project_id)
 
     @contextmanager
     def pause(self) -> Iterator[None]:

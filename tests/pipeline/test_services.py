@@ -53,6 +53,7 @@ def test_an_opened_store_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
         settings.spool_path,
         settings.refused_events_path,
         settings.assignments_path,
+        settings.event_keys_path,
         settings.snapshots_path,
     )
     for folder in folders:

@@ -69,6 +69,7 @@ class Warehouse:
     def __init__(self, settings: Settings) -> None:
         """Open the file of the settings; use `Warehouse.open` instead."""
         self.path = settings.warehouse_path
+        self.event_keys_path = settings.event_keys_path
         self._log_path = self.path.with_name(f"{self.path.name}.wal")
         self._min_free_bytes = settings.min_free_disk_bytes
         self._max_log_bytes = settings.checkpoint_log_bytes

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import polars as pl
@@ -11,6 +12,7 @@ from pipeline.store.event_columns import EVENT_DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
 from pipeline.store.warehouse.identities import Identities, Persons
+from pipeline.store.warehouse.incremental.event_keys import open_runs
 from pipeline.store.warehouse.incremental.touched_events import TouchedEvents
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
 
@@ -53,11 +55,20 @@ class EventReader:
     the id of a server's or an import's.
     """
 
-    def __init__(
-        self, cursor: Cursor, project_id: str, *, until: int, received_until: int, skip_bots: bool
+    def __init__(  # noqa: PLR0913 # whose events, which of them, and the folder of their keys
+        self,
+        cursor: Cursor,
+        project_id: str,
+        *,
+        folder: Path,
+        until: int,
+        received_until: int,
+        skip_bots: bool,
     ) -> None:
         """Read events numbered at most `until`; use `EventReader.open` instead."""
         self.cursor = cursor
+        self._project_id = project_id
+        self._folder = folder
         self.skip_bots = skip_bots
         self.received_until = received_until
         self._table = f'"{table_name(project_id)}"'
@@ -82,7 +93,14 @@ class EventReader:
         What was received after `received_until` (microseconds since 1970) neither counts nor joins visitors.
         """
         with warehouse.cursor() as cursor:
-            yield cls(cursor, project_id, until=until, received_until=received_until, skip_bots=skip_bots)
+            yield cls(
+                cursor,
+                project_id,
+                folder=warehouse.event_keys_path,
+                until=until,
+                received_until=received_until,
+                skip_bots=skip_bots,
+            )
 
     def keep_to_visitors_since(self, seq: int, *, most_share: float) -> pl.Series | None:
         """Restrict reading to visitors whose count may change by events after `seq`; return their keys.
@@ -107,7 +125,7 @@ class EventReader:
 
     def _find_touched(self, seq: int) -> TouchedEvents:
         """Find the visitors whose count may change by events after `seq`, and all keys of their events."""
-        events = TouchedEvents(self.cursor, self._events, after=seq)
+        events = self._touched_events(after=seq)
         changed = events.changed()
         keys = f"SELECT unnest([visitor_key, user_key]) AS key FROM {changed}"
         self._identities.join_near(f"SELECT key FROM ({keys}) WHERE key IS NOT NULL", seq)
@@ -147,9 +165,13 @@ class EventReader:
         touched = self.linked_keys(keys)
         with registered(self.cursor, "touched", touched.alias("visitor_key").to_frame()):
             self.cursor.execute("CREATE OR REPLACE TEMP TABLE touched_visitors AS FROM touched")
-        events = TouchedEvents(self.cursor, self._events, after=self._until)
+        events = self._touched_events(after=self._until)
         is_restricted = self._keep_to_touched(events, "touched_visitors", most_share)
         return touched.alias("visitor_key") if is_restricted else None
+
+    def _touched_events(self, *, after: int) -> TouchedEvents:
+        runs = open_runs(self.cursor, self._folder, self._project_id)
+        return TouchedEvents(self.cursor, self._events, after=after, runs=runs)
 
     def _keep_to_touched(self, events: TouchedEvents, keys: str, most_share: float) -> bool:
         """Read visitors with a key in the table `keys` alone, from a copy, unless it is too large."""

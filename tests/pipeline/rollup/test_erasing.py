@@ -20,6 +20,7 @@ from pipeline.rollup import erasing
 from pipeline.store.warehouse import aggregates, identities, visitors
 from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
 from pipeline.store.warehouse.events import table_name
+from pipeline.store.warehouse.incremental import event_keys
 from tests.builders import STARTED, a_goal
 from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
@@ -36,6 +37,8 @@ def few_linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStor
     ):
         # Few enough that some user ids are placeholders, and are none once a visitor is gone.
         patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
+        # Events are found by their keys in files from the first run on.
+        patched.setattr(event_keys, "MIN_EVENTS", 1)
         yield opened
 
 

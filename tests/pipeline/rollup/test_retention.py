@@ -17,6 +17,7 @@ from pipeline.jobs.jobs import remove_events_beyond_retention
 from pipeline.results.exports import Exports
 from pipeline.results.filters import SegmentFilters
 from pipeline.store.warehouse import identities
+from pipeline.store.warehouse.incremental import event_keys
 from tests.builders import NOW, STARTED
 from tests.examples import examples, is_many
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
@@ -35,6 +36,8 @@ def few_linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStor
         pytest.MonkeyPatch.context() as patched,
     ):
         patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
+        # Events are found by their keys in files from the first run on.
+        patched.setattr(event_keys, "MIN_EVENTS", 1)
         yield opened
 
 

@@ -14,6 +14,7 @@ from engine.design.experiment import Experiment
 from engine.design.units import AttributeUnit
 from pipeline.rollup.goals.summed_goals import kept_goals
 from pipeline.store.warehouse import extremes, identities
+from pipeline.store.warehouse.incremental import event_keys
 from tests.examples import examples, is_many
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
 from tests.pipeline.rollup.kept_extremes import of_table
@@ -30,6 +31,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
     ):
         # Few enough that some user ids are placeholders.
         patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
+        # Events are found by their keys in files from the first run on.
+        patched.setattr(event_keys, "MIN_EVENTS", 1)
         yield opened
 
 

@@ -4,10 +4,15 @@ A rollup after few new events then reads the copy, whose size follows from the n
 table of all events.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
-from pipeline.store.warehouse.connection import Cursor
+import polars as pl
+
+from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.events import COUNTED_COLUMNS, IS_TRUSTED
+from pipeline.store.warehouse.incremental.event_keys import find_seqs
+from pipeline.store.warehouse.incremental.key_runs import KeyRun
 
 _ID_COLUMNS: Final = "seq, event_key, received_at, sender, not_counted"
 
@@ -22,11 +27,12 @@ class TouchedEvents:
     table: Final = "touched_events"
     same_ids: Final = "touched_same_ids"
 
-    def __init__(self, cursor: Cursor, events: str, *, after: int) -> None:
-        """Copy the events numbered above `after` of the subquery `events`."""
+    def __init__(self, cursor: Cursor, events: str, *, after: int, runs: Sequence[KeyRun] = ()) -> None:
+        """Copy the events numbered above `after` of the subquery `events`; older ones are found in `runs`."""
         self._cursor = cursor
         self._events = events
         self._after = after
+        self._runs = runs
         # Row groups of older events are skipped by the bounds of their numbers.
         cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {self.table} AS "
@@ -64,7 +70,7 @@ class TouchedEvents:
         found = self._find("visitor_key", f"SELECT visitor_key FROM {keys}")
         if found > most:
             return False
-        self._copy(found)
+        self._copy(found, "visitor_key")
         return True
 
     def add_related(self) -> None:
@@ -73,11 +79,7 @@ class TouchedEvents:
             "transaction_key", f"SELECT transaction_key FROM {self.table} WHERE transaction_key IS NOT NULL"
         )
         found = self._find("event_key", f"SELECT event_key FROM {self.table}")
-        others = (
-            f"FROM {self._events} WHERE seq IN (FROM found_events)"
-            if found
-            else f"FROM {self.table} WHERE false"
-        )
+        others = self._found("event_key") if found else f"FROM {self.table} WHERE false"
         self._cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE {self.same_ids} AS
@@ -87,24 +89,42 @@ class TouchedEvents:
 
     def add_by(self, column: str, keys: str) -> None:
         """Copy the events whose key in `column` is one of the query `keys`, unless they are copied."""
-        self._copy(self._find(column, keys))
+        self._copy(self._find(column, keys), column)
 
     def _find(self, column: str, keys: str) -> int:
-        """List the numbers of these events in a temporary table; return how many are not copied yet."""
-        # The keys are read alone first: to read every column takes ten times as long, for as many rows.
-        ((found,),) = self._cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE found_events AS
-            SELECT seq FROM (
-              SELECT seq FROM {self._events} e WHERE seq <= {self._after:d} AND {column} IN ({keys})
-            ) ANTI JOIN {self.table} USING (seq)
-            """
-        ).fetchall()
+        """List the numbers of these events in a temporary table; return how many are not copied yet.
+
+        Those of a few others may be among them, see `_found`.
+        """
+        self._cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE sought_event_keys AS SELECT DISTINCT * FROM ({keys}) k(key)"
+        )
+        covered = self._runs[-1].until if self._runs else 0
+        sought = (
+            fetch_frame(self._cursor, "FROM sought_event_keys")["key"]
+            if covered
+            else pl.Series(dtype=pl.UInt64)
+        )
+        newer = f"WHERE seq > {covered:d} AND seq <= {self._after:d} AND {column} IN (FROM sought_event_keys)"
+        with registered(self._cursor, "in_files", find_seqs(self._runs, column, sought).to_frame()):
+            # The keys are read alone first: to read every column takes ten times as long, for as many rows.
+            ((found,),) = self._cursor.execute(
+                f"""
+                CREATE OR REPLACE TEMP TABLE found_events AS
+                SELECT seq FROM (
+                  FROM in_files WHERE seq <= {self._after:d}
+                  {f"UNION ALL SELECT seq FROM {self._events} e {newer}" if covered < self._after else ""}
+                ) ANTI JOIN {self.table} USING (seq)
+                """
+            ).fetchall()
         return int(found)
 
-    def _copy(self, found: int) -> None:
+    def _found(self, column: str) -> str:
+        """Build the clause of the events that were found, of which whole keys are compared here."""
+        return (
+            f"FROM {self._events} e WHERE seq IN (FROM found_events) AND {column} IN (FROM sought_event_keys)"
+        )
+
+    def _copy(self, found: int, column: str) -> None:
         if found:
-            self._cursor.execute(
-                f"INSERT INTO {self.table} SELECT {COUNTED_COLUMNS} FROM {self._events} e "
-                "WHERE seq IN (FROM found_events)"
-            )
+            self._cursor.execute(f"INSERT INTO {self.table} SELECT {COUNTED_COLUMNS} {self._found(column)}")
