@@ -11,17 +11,16 @@ from tests.api.sdk.browser.site import Site, a_change, a_config, a_page, an_expe
 from tests.waiting import wait_until
 
 BODY = '<main><h1 class="old" title="first">Original</h1></main>'
-# What a visitor of the page can tell of it.
-STATE = """() => {
-  const main = document.querySelector("main");
-  const heading = document.querySelector("h1");
+# What a visitor of the page can tell of each part of it.
+STATES = """() => [...document.querySelectorAll("main")].map((main) => {
+  const heading = main.querySelector("h1");
   const style = heading && getComputedStyle(heading);
   return {
-    html: main && main.innerHTML.replaceAll(' style=""', ""),
+    html: main.innerHTML.replaceAll(' style=""', ""),
     color: style && style.color,
     display: style && style.display,
   };
-}"""
+})"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,9 @@ CASES = [
         display="none",
     ),
 ]
-case_of_action = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.action}-{case.value[:8]}")
+# A part of the page for each case.
+PARTS = "".join(f"<main id='part{number}'></main>" for number in range(len(CASES)))
+CHANGES = [a_change(case.action, case.value, f"#part{number} h1") for number, case in enumerate(CASES)]
 
 
 def open_page(site: Site, page: Page, *changes: dict[str, str], body: str = BODY, **fields: Any) -> None:
@@ -69,39 +70,36 @@ def open_page(site: Site, page: Page, *changes: dict[str, str], body: str = BODY
     page.goto(f"{site.base}/")
 
 
-def state(page: Page) -> Any:
-    return page.evaluate(STATE)
+def states(page: Page) -> Any:
+    return page.evaluate(STATES)
 
 
-@case_of_action
-def test_change_is_made_to_an_element_undone_and_made_again(site: Site, page: Page, case: Case) -> None:
-    open_page(site, page, a_change(case.action, case.value))
-    assert state(page) == case.state
+def test_change_is_made_to_an_element_undone_and_made_again(site: Site, page: Page) -> None:
+    changed = [case.state for case in CASES]
+    open_page(site, page, *CHANGES, body=PARTS.replace("></main>", f">{H1}</main>"))
+    assert states(page) == changed
     page.evaluate("history.pushState(null, '', '/other')")
-    wait_until(lambda: state(page) == ORIGINAL.state)
+    wait_until(lambda: states(page) == [ORIGINAL.state] * len(CASES))
     page.evaluate("history.back()")
-    wait_until(lambda: state(page) == case.state)
+    wait_until(lambda: states(page) == changed)
 
 
-@case_of_action
-def test_change_is_made_to_elements_that_come_later_or_are_rendered_anew(
-    site: Site, page: Page, case: Case
-) -> None:
-    open_page(site, page, a_change(case.action, case.value), body="<main></main>")
+def test_change_is_made_to_elements_that_come_later_or_are_rendered_anew(site: Site, page: Page) -> None:
+    open_page(site, page, *CHANGES, body=PARTS)
     # Before the next frame, and so unseen.
     shown = page.evaluate(
         f"""async (html) => {{
           const shown = [];
           for (let time = 0; time < 3; time++) {{
-            document.querySelector("main").innerHTML = html;
+            for (const main of document.querySelectorAll("main")) main.innerHTML = html;
             await null;
-            shown.push(({STATE})());
+            shown.push(({STATES})());
           }}
           return shown;
         }}""",
         H1,
     )
-    assert shown == [case.state] * 3
+    assert shown == [[case.state for case in CASES]] * 3
 
 
 @pytest.mark.parametrize(
@@ -234,14 +232,14 @@ def test_control_is_left_as_it_is(site: Site, page: Page) -> None:
         thresholds=[2**32, 2**32],
         custom_css="h1 { color: red }",
     )
-    assert state(page) == ORIGINAL.state
+    assert states(page) == [ORIGINAL.state]
 
 
 def test_custom_code_belongs_to_every_variant_but_the_control(site: Site, page: Page) -> None:
     site.files["/sdk/v1/pk_test/exp_000001.js"] = "window.ran = (window.ran || 0) + 1"
     open_page(site, page, custom_css="h1 { color: rgb(0, 128, 0) }", custom_js="exp_000001.js?v=1")
     wait_until(lambda: page.evaluate("window.ran") == 1)
-    assert state(page)["color"] == "rgb(0, 128, 0)"
+    assert states(page)[0]["color"] == "rgb(0, 128, 0)"
 
 
 def test_style_outlives_a_page_that_assigns_its_own_sheets(site: Site, page: Page) -> None:
@@ -252,5 +250,5 @@ def test_style_outlives_a_page_that_assigns_its_own_sheets(site: Site, page: Pag
           document.querySelector("main").append("rendered");
         }"""
     )
-    wait_until(lambda: state(page)["color"] == "rgb(0, 128, 0)")
+    wait_until(lambda: states(page)[0]["color"] == "rgb(0, 128, 0)")
     assert page.evaluate("document.adoptedStyleSheets.length") == 2

@@ -146,23 +146,37 @@ def test_answer_to_the_page_itself_wins(site: Site, page: Page, source: str, *, 
     assert ("truelift_visitor" in traces(page)) == is_granted
 
 
+BEFORE, AFTER = "before the script", "after the script"
+
+
 @pytest.mark.parametrize(
-    ("commands", "is_granted"),
+    ("commands", "is_granted", "when"),
     [
-        (mode("default", "granted"), True),
-        (mode("default", "granted") + mode("default", "denied", region=["AT"]), False),
-        (mode("default", "granted", region=["US"]), False),
-        (mode("update", "granted") + mode("default", "denied"), True),
-        ("gtag('consent', 'update', { ad_storage: 'granted' });", False),
-        (mode("default", "granted") + mode("update", "denied"), False),
-        ("dataLayer.push(['consent', 'update', { analytics_storage: 'granted' }], null, 7, {});", True),
+        (mode("default", "granted"), True, BEFORE),
+        (mode("default", "granted"), True, AFTER),
+        (mode("default", "granted") + mode("default", "denied", region=["AT"]), False, BEFORE),
+        # Commands that come later are read by the same function, one by one.
+        (mode("default", "granted") + mode("default", "denied", region=["AT"]), False, AFTER),
+        (mode("default", "granted", region=["US"]), False, BEFORE),
+        (mode("update", "granted") + mode("default", "denied"), True, BEFORE),
+        ("gtag('consent', 'update', { ad_storage: 'granted' });", False, BEFORE),
+        (mode("default", "granted") + mode("update", "denied"), False, BEFORE),
+        (
+            "dataLayer.push(['consent', 'update', { analytics_storage: 'granted' }], null, 7, {});",
+            True,
+            BEFORE,
+        ),
+        (
+            "dataLayer.push(['consent', 'update', { analytics_storage: 'granted' }], null, 7, {});",
+            True,
+            AFTER,
+        ),
     ],
 )
-@pytest.mark.parametrize("when", ["before the script", "after the script"])
 def test_consent_mode_is_read_as_a_browser_can(
     site: Site, page: Page, commands: str, when: str, *, is_granted: bool
 ) -> None:
-    early, late = (commands, "") if when == "before the script" else ("", commands)
+    early, late = (commands, "") if when == BEFORE else ("", commands)
     open_page(site, page, "google_consent_mode", LAYER + early)
     if late:
         page.evaluate(f"(() => {{ {late} }})()")

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Page
 
+from engine.design.experiment import Experiment
 from engine.design.variants import Change
 from pipeline.assignment.browser_config import browser_config
 from tests.api.sdk.browser.site import Site, a_config, a_page
@@ -17,14 +18,22 @@ def when(field: str, operator: str, *values: str, **more: str) -> dict[str, Any]
     return {"field": field, "operator": operator, "values": list(values), **more}
 
 
-def config_of(**fields: Any) -> dict[str, Any]:
-    """Configure an experiment, as the server does, that gives everybody eligible the changed variant."""
+def changing(selector: str = "h1", **fields: Any) -> Experiment:
+    """An experiment that gives everybody eligible the changed variant."""
     control = variants_of((0, 1))[0]
-    change = Change(id="chg_1", selector="h1", action="modify_text", value="Changed")
-    experiment = an_experiment(status="running", variants=(control, a_variant(changes=(change,))), **fields)
-    config = browser_config(a_project(), [experiment], sdk_key="pk_test")
+    change = Change(id="chg_1", selector=selector, action="modify_text", value="Changed")
+    return an_experiment(status="running", variants=(control, a_variant(changes=(change,))), **fields)
+
+
+def described(*experiments: Experiment) -> dict[str, Any]:
+    """Describe experiments as the server does."""
+    config = browser_config(a_project(), experiments, sdk_key="pk_test")
     told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(config))
     return told
+
+
+def config_of(**fields: Any) -> dict[str, Any]:
+    return described(changing(**fields))
 
 
 def shown_at(site: Site, page: Page, path: str, told: dict[str, Any]) -> str:
@@ -44,29 +53,45 @@ def test_pages_of_a_regular_expression(site: Site, page: Page, path: str, headin
     assert shown_at(site, page, path, told) == heading
 
 
-@pytest.mark.parametrize(
-    ("condition", "heading"),
-    [
-        (when("utm_source", "in", "Mail"), "Changed"),
-        (when("utm_source", "regex", "^M"), "Changed"),
-        (when("utm_source", "regex", "^m"), "Original"),
-        (when("query_param", "equals", "7", key="a"), "Changed"),
-        (when("cookie", "equals", "gold", key="plan"), "Changed"),
-        (when("cookie", "exists", key="other"), "Original"),
-        (when("language", "starts_with", "EN"), "Changed"),
-        (when("visitor_type", "equals", "returning"), "Original"),
-        (when("visitor_identity", "not_equals", "identified"), "Changed"),
-        (when("traffic_source", "equals", "campaign"), "Changed"),
-        (when("hour_of_day", "lt", "24"), "Changed"),
-    ],
+CONDITIONS = (
+    (when("utm_source", "in", "Mail"), "Changed"),
+    (when("utm_source", "regex", "^M"), "Changed"),
+    (when("utm_source", "regex", "^m"), "Original"),
+    (when("query_param", "equals", "7", key="a"), "Changed"),
+    (when("cookie", "equals", "gold", key="plan"), "Changed"),
+    (when("cookie", "exists", key="other"), "Original"),
+    (when("language", "starts_with", "EN"), "Changed"),
+    (when("visitor_type", "equals", "returning"), "Original"),
+    (when("visitor_identity", "not_equals", "identified"), "Changed"),
+    (when("traffic_source", "equals", "campaign"), "Changed"),
+    (when("hour_of_day", "lt", "24"), "Changed"),
 )
-def test_visitors_who_are_targeted(site: Site, page: Page, condition: dict[str, Any], heading: str) -> None:
-    rules = {"version": 2, "root": {"operator": "and", "children": [condition]}}
-    told = config_of(url="/", url_match_type="starts_with", targeting_rules=rules)
+
+
+def test_visitors_who_are_targeted(site: Site, page: Page) -> None:
+    """Each condition is that of an experiment with a heading of its own."""
+    experiments = [
+        changing(
+            id=f"exp_{number}",
+            selector=f"#part{number}",
+            url="/",
+            url_match_type="starts_with",
+            targeting_rules={"version": 2, "root": {"operator": "and", "children": [condition]}},
+        )
+        for number, (condition, _) in enumerate(CONDITIONS)
+    ]
+    told = described(*experiments)
+    site.config = a_config(*told["experiments"], automata=told["automata"], time_zone=told["time_zone"])
+    headings = (f"<h2 id='part{number}'>Original</h2>" for number in range(len(CONDITIONS)))
+    site.pages["/"] = a_page("".join(headings), head=site.tag())
     page.context.add_cookies([{"name": "plan", "value": "gold", "url": site.base}])
-    assert shown_at(site, page, "/?utm_source=Mail&a=7", told) == heading
+    page.goto(f"{site.base}/?utm_source=Mail&a=7")
+    wait_until(lambda: site.events("pageview"))
+    expected = [heading for _, heading in CONDITIONS]
+    assert page.locator("h2").all_inner_texts() == expected
     # Only what is eligible is counted.
-    assert [event["type"] for event in site.events("exposure")] == ["exposure"] * (heading == "Changed")
+    counted = [f"exp_{number}" for number, heading in enumerate(expected) if heading == "Changed"]
+    assert sorted(event["experiment_id"] for event in site.events("exposure")) == sorted(counted)
 
 
 PLAN = when("custom_dimension", "equals", "pro", key="plan")
