@@ -1,6 +1,6 @@
 """Permissions of every operation: scopes, restricted keys and other accounts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +17,7 @@ from pipeline.store.catalog.refused_keys import ACTOR
 from pipeline.store.catalog.runs.run_record import Run
 from pipeline.store.catalog.schema import audit, job_records, metadata
 from tests import contract
-from tests.api.customers import Customer
+from tests.api.customers import Customer, a_customer
 from tests.api.described_sources import describe_source
 from tests.api.operations import MORE_OPERATIONS, OPERATIONS, STEPS, Operation
 from tests.api.request_bodies import error_of
@@ -77,22 +77,26 @@ class Scene:
         member = catalog.members.add(account_id, f"{new_id('mem')}@acme.example", "Ada", "member")
         return catalog.keys.create(account_id, member.id, "Ada's", sorted(scopes))[1]
 
-    def kept(self) -> dict[str, Any]:
-        """Return the account's rows without the last use of keys, and the total number of rows."""
-        own = {"account_id": self.customer.account.id, "project_id": self.project_id}
-        stored: dict[str, Any] = {}
-        with self.customer.services.catalog.database.read() as connection:
-            # When each project had its jobs is of no operation.
-            for table in (one for one in metadata.sorted_tables if one is not job_records):
-                columns = [column for column in table.c if column.name != "last_used_at"]
-                mine = [table.c[name] == value for name, value in own.items() if name in table.c]
-                # A job writes once a minute which keys were refused.
-                others = [table.c.actor != ACTOR] if table is audit else []
-                rows = connection.execute(select(*columns).where(or_(False, *mine), *others))
-                count = connection.scalar(select(func.count()).select_from(table))
-                total = None if table.name in RECORDED_MEANWHILE else count
-                stored[table.name] = (total, sorted(map(repr, rows)))
-        return stored
+
+def kept(*scenes: Scene) -> dict[str, Any]:
+    """Return the rows of the scenes' accounts without the last use of keys, and the total number of rows."""
+    own = {
+        "account_id": [scene.customer.account.id for scene in scenes],
+        "project_id": [scene.project_id for scene in scenes],
+    }
+    stored: dict[str, Any] = {}
+    with scenes[0].customer.services.catalog.database.read() as connection:
+        # When each project had its jobs is of no operation.
+        for table in (one for one in metadata.sorted_tables if one is not job_records):
+            columns = [column for column in table.c if column.name != "last_used_at"]
+            mine = [table.c[name].in_(values) for name, values in own.items() if name in table.c]
+            # A job writes once a minute which keys were refused.
+            others = [table.c.actor != ACTOR] if table is audit else []
+            rows = connection.execute(select(*columns).where(or_(False, *mine), *others))
+            count = connection.scalar(select(func.count()).select_from(table))
+            total = None if table.name in RECORDED_MEANWHILE else count
+            stored[table.name] = (total, sorted(map(repr, rows)))
+    return stored
 
 
 def a_scene(customer: Customer, operation: Operation) -> Scene:
@@ -146,18 +150,24 @@ def test_described_scopes_are_those_that_are_needed(paths: dict[str, Any], opera
     assert described["security"] == [{"bearer": [scope]} for scope in operation.scopes]
 
 
+@pytest.fixture(scope="module")
+def read_only(client: TestClient, services: Services) -> Scene:
+    """A scene for all operations that change nothing."""
+    return a_scene(a_customer(client, services), WITH_KEY[0])
+
+
 @every_operation
-def test_key_with_just_the_scope_may(customer: Customer, operation: Operation) -> None:
+def test_key_with_just_the_scope_may(customer: Customer, read_only: Scene, operation: Operation) -> None:
     """A plain member may do all but manage keys, for which the owner's key is taken."""
     assert operation.scopes
     for scope in operation.scopes:
-        scene = a_scene(customer, operation)
+        scene = read_only if operation.method == "GET" else a_scene(customer, operation)
         # No key can grant a scope that it lacks itself.
         granting = (
             {"projects:read"} if operation.body == {"name": "CI", "scopes": ["projects:read"]} else set()
         )
         scopes = {scope, *granting}
-        owner = customer.with_key(*scopes).token
+        owner = scene.customer.with_key(*scopes).token
         token = owner if operation.subject == "keys" else scene.member_key(scopes)
         answer = scene.ask(operation, token)
         assert answer.status_code in {200, 201, 202, 204}, answer.text
@@ -167,41 +177,68 @@ def test_key_with_just_the_scope_may(customer: Customer, operation: Operation) -
 RESTRICTED = {"keys": (403, "forbidden"), "creation": (403, "forbidden"), "project": (404, "not_found")}
 
 
-@each(*WITH_KEY)
-def test_keys_that_may_not_are_refused_and_change_nothing(
-    customer: Customer, stranger: Customer, services: Services, operation: Operation
-) -> None:
-    scene = a_scene(customer, operation)
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """Two scenes for all operations, since what is refused changes nothing, and keys to the first one."""
+
+    scene: Scene
+    inactive: Scene
+    useless: dict[str, str | None]
+    without: dict[tuple[str, ...], str]
+    restricted: str
+    of_member: str
+    of_stranger: str
+
+    def of(self, operation: Operation) -> Iterator[tuple[str | None, int, str]]:
+        """Yield each key that may not call the operation, with the status and code that it gets."""
+        for token in self.useless.values():
+            yield token, 401, "invalid_api_key"
+        yield self.without[operation.scopes], 403, "forbidden"
+        if operation.subject in RESTRICTED:
+            yield self.restricted, *RESTRICTED[operation.subject]
+        if operation.subject == "keys":
+            yield self.of_member, 403, "forbidden"
+        if "{" in operation.path:
+            yield self.of_stranger, 404, "not_found"
+
+
+@pytest.fixture(scope="module")
+def refusals(client: TestClient, services: Services) -> Refusals:
+    customer, inactive, stranger = (a_customer(client, services) for _ in range(3))
+    for one in (customer, inactive, stranger):
+        services.catalog.accounts.update(one.account.id, rate_limit=10**6)
+    scene, refused = (a_scene(one, WITH_KEY[0]) for one in (customer, inactive))
+    services.catalog.accounts.update(inactive.account.id, subscription_status="canceled")
     revoked = customer.with_key()
     key = services.catalog.keys.of_account(customer.account.id)[0]
     services.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
     other = customer.a_project().rpartition("/")[2]
-    useless = (401, "invalid_api_key")
-    keys: dict[str, tuple[str | None, tuple[int, str]]] = {
-        "none": (None, useless),
-        "wrong": (customer.token[:-1] + ("0" if customer.token[-1] != "0" else "1"), useless),
-        "revoked": (revoked.token, useless),
-        "without the scope": (
-            customer.with_key(*set(SCOPES) - set(operation.scopes)).token,
-            (403, "forbidden"),
-        ),
-    }
-    if operation.subject in RESTRICTED:
-        restricted = customer.with_key(project_ids=(other,)).token
-        keys["restricted to another project"] = (restricted, RESTRICTED[operation.subject])
-    if operation.subject == "keys":
-        keys["of a plain member"] = (scene.member_key(SCOPES), (403, "forbidden"))
-    if "{" in operation.path:
-        keys["of another account"] = (stranger.token, (404, "not_found"))
-    before = scene.kept()
-    for token, (status, code) in keys.values():
-        error_of(scene.ask(operation, token), status, code)
+    wrong = customer.token[:-1] + ("0" if customer.token[-1] != "0" else "1")
+    return Refusals(
+        scene=scene,
+        inactive=refused,
+        useless={"none": None, "wrong": wrong, "revoked": revoked.token},
+        without={
+            scopes: customer.with_key(*set(SCOPES) - set(scopes)).token
+            for scopes in {one.scopes for one in WITH_KEY}
+        },
+        restricted=customer.with_key(project_ids=(other,)).token,
+        of_member=scene.member_key(SCOPES),
+        of_stranger=stranger.token,
+    )
+
+
+@each(*WITH_KEY)
+def test_keys_that_may_not_are_refused_and_change_nothing(refusals: Refusals, operation: Operation) -> None:
+    scenes = refusals.scene, refusals.inactive
+    before = kept(*scenes)
+    refused = list(refusals.of(operation))
+    assert len(refused) >= 4
+    for token, status, code in refused:
+        error_of(refusals.scene.ask(operation, token), status, code)
+    error_of(refusals.inactive.ask(operation, refusals.inactive.customer.token), 402, "account_inactive")
     # None of them changed anything; a search after each would take most of the time.
-    assert scene.kept() == before
-    services.catalog.accounts.update(customer.account.id, subscription_status="canceled")
-    before = scene.kept()
-    error_of(scene.ask(operation, customer.token), 402, "account_inactive")
-    assert scene.kept() == before
+    assert kept(*scenes) == before
 
 
 @each(*(one for one in WITH_KEY if one.subject not in RESTRICTED))
@@ -228,13 +265,13 @@ def test_another_account_sees_nothing_of_this_one(
 
 @each(*(one for one in WITH_KEY if "{" in one.path))
 def test_another_accounts_object_is_as_one_that_does_not_exist(
-    customer: Customer, stranger: Customer, operation: Operation
+    refusals: Refusals, operation: Operation
 ) -> None:
-    scene = a_scene(customer, operation)
-    nowhere = Scene(customer, *map(new_id, ("prj", "exp", "key", "run", "met", "mem", "whk")))
+    scene = refusals.scene
+    nowhere = Scene(scene.customer, *map(new_id, ("prj", "exp", "key", "run", "met", "mem", "whk")))
 
     def message_about(about: Scene) -> str:
-        message: str = error_of(about.ask(operation, stranger.token), 404, "not_found")["message"]
+        message: str = error_of(about.ask(operation, refusals.of_stranger), 404, "not_found")["message"]
         for id_ in about.ids():
             message = message.replace(id_, "…")
         return message

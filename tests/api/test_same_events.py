@@ -155,7 +155,7 @@ def compare(ways: Ways, url: str) -> None:
 def test_events_count_the_same_by_http_files_postgresql_and_lakes(
     customer: Customer, tmp_path: Path, new_database: Callable[[], str]
 ) -> None:
-    compare(Ways(customer, tmp_path, 5_000), new_database())
+    compare(Ways(customer, tmp_path, 1_200), new_database())
 
 
 @pytest.mark.slow
