@@ -1,6 +1,7 @@
 """The service as a command: it serves until it is interrupted."""
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -99,6 +100,8 @@ def test_the_base_url_is_the_address_listened_on_unless_set(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("api.app.create_app", create)
+    # The service logs to the error stream of this test, which later tests must not log to.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     settings = settings_for(tmp_path)
     with locked_for_service(settings, host, 0) as (lock, sockets):
         listening = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"

@@ -19,9 +19,13 @@ from tests.api.serving import served
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]) -> FastAPI:
+    # Results wait for the rollup as long as a busy machine takes for it.
     # Not every minute: that would be every project of these tests, beside all later tests.
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url(), refresh_seconds=10**6
+        data_dir=tmp_path_factory.mktemp("store"),
+        catalog_url=new_catalog_url(),
+        fresh_read_seconds=60,
+        refresh_seconds=10**6,
     )
     return create_app(settings)
 
