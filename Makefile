@@ -9,7 +9,7 @@ RUN := .venv/bin/
 # The environment is made again only when what it is made from changes.
 STAMP := .venv/.setup-$(shell cat pyproject.toml uv.lock 2>/dev/null | cksum | cut -d' ' -f1)
 
-.PHONY: help setup dev demo serve lint check test test-share test-all bench format snippet snippet-tools snippet-lint js docs pictures
+.PHONY: help setup dev demo serve lint check test test-share test-all bench bench-large format snippet snippet-tools snippet-lint js docs pictures
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -153,3 +153,6 @@ pictures: dev ## draw the pictures of the documentation (needs Chromium)
 bench: dev ## run the benchmarks and print their ratios
 	@$(UV) sync --frozen --quiet --inexact --group dev --group bench --python "$$(python3 -c 'import sys; print(sys.executable)')"
 	@UV=$(UV) $(RUN)python benchmarks/run.py
+
+bench-large: dev ## print the table of growth at a million stored events and at ten (BENCH_GROWTH_EVENTS=…)
+	@$(RUN)python benchmarks/run.py growth

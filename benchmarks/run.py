@@ -27,6 +27,7 @@ BENCHMARKS = {
     },
     "service": {
         "start": "starts of the command line and of the service",
+        "growth": "counted work at a million stored events, and at ten",
         "ingest": "acknowledged events over HTTP",
         "hostile_bodies": "other requests while a stranger sends hostile bodies",
         "largest_inputs": "pauses of the event loop at the largest inputs of every route",

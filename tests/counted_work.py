@@ -46,16 +46,25 @@ class _CountingCursor:
 
     def __init__(self, counted: duckdb.DuckDBPyConnection, work: WarehouseWork) -> None:
         self.counted, self._work = counted, work
+        self._is_counted = True
         counted.execute("PRAGMA enable_profiling = 'no_output'; SET profiling_coverage = 'ALL'")
         # Statements name variables of the function that calls this one.
         counted.execute("SET python_scan_all_frames = true")
 
     def execute(self, *arguments: Any) -> duckdb.DuckDBPyConnection:
+        self.count_last()
         executed = self.counted.execute(*arguments)
-        self._work.take(self.counted)
+        self._is_counted = False
         return executed
 
+    def count_last(self) -> None:
+        """Count the statement that was executed last, once its rows were fetched."""
+        if not self._is_counted:
+            self._work.take(self.counted)
+            self._is_counted = True
+
     def sql(self, *arguments: Any, **named: Any) -> duckdb.DuckDBPyRelation:
+        self.count_last()
         relation = self.counted.sql(*arguments, **named).materialize()
         self._work.take(self.counted)
         return relation
@@ -74,6 +83,7 @@ def counted_warehouse() -> Iterator[WarehouseWork]:
         return _CountingCursor(opened(connection), work)
 
     def close_cursor(connection: ReopeningConnection, cursor: _CountingCursor) -> None:
+        cursor.count_last()
         closed(connection, cursor.counted)
 
     with (

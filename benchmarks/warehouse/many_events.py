@@ -9,7 +9,7 @@ from engine.design.project import Project
 from engine.design.variants import Variant
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connection import Cursor, Warehouse
 
 PROJECT_ID = "prj_bench"
 EVENTS_A_VISITOR = 5
@@ -144,8 +144,13 @@ def spread(folder: Path, count: int) -> None:
     """Spread the exposures of a warehouse of `fill` evenly over `experiments_of(count)`."""
     warehouse = Warehouse.open(Settings(data_dir=folder))
     with warehouse.transaction() as cursor:
-        cursor.execute(_SPREAD.format(project=PROJECT_ID, count=count))
+        spread_exposures(cursor, count)
     warehouse.close()
+
+
+def spread_exposures(cursor: Cursor, count: int) -> None:
+    """Spread the exposures of `add_events` evenly over `experiments_of(count)`."""
+    cursor.execute(_SPREAD.format(project=PROJECT_ID, count=count))
 
 
 def fill(folder: Path, count: int, *, identified: bool = False) -> None:
@@ -153,16 +158,21 @@ def fill(folder: Path, count: int, *, identified: bool = False) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     warehouse = Warehouse.open(Settings(data_dir=folder))
     with warehouse.transaction() as cursor:
-        events.create_table(cursor, PROJECT_ID)
-        cursor.execute(
-            _FILL.format(
-                project=PROJECT_ID,
-                events=count,
-                each=EVENTS_A_VISITOR,
-                start=_START_US,
-                span=(DAYS - 1) * _DAY_US,
-                half_day=_DAY_US // 2,
-                identified=identified,
-            )
-        )
+        add_events(cursor, count, identified=identified)
     warehouse.close()
+
+
+def add_events(cursor: Cursor, count: int, *, identified: bool = False) -> None:
+    """Add `count` events to a store without any; with user ids if `identified`."""
+    events.create_table(cursor, PROJECT_ID)
+    cursor.execute(
+        _FILL.format(
+            project=PROJECT_ID,
+            events=count,
+            each=EVENTS_A_VISITOR,
+            start=_START_US,
+            span=(DAYS - 1) * _DAY_US,
+            half_day=_DAY_US // 2,
+            identified=identified,
+        )
+    )

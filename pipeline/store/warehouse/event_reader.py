@@ -357,5 +357,7 @@ def newest_seq(warehouse: Warehouse, project_id: str) -> int | None:
     with warehouse.cursor() as cursor:
         if not has_table(cursor, project_id):
             return None
-        newest = cursor.execute(f'SELECT max(seq) FROM "{table_name(project_id)}"').fetchall()[0][0]
-    return None if newest is None else int(newest)
+        # A maximum reads every event; this skips row groups that have only lower numbers.
+        query = f'SELECT seq FROM "{table_name(project_id)}" ORDER BY seq DESC LIMIT 1'
+        newest = cursor.execute(query).fetchall()
+    return int(newest[0][0]) if newest else None
