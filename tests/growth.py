@@ -161,11 +161,11 @@ OPERATIONS: Final = (
     Operation(
         "refresh after visits of 5 visitors", Site.refresh, Site.write_visits, events=10, experiments=3
     ),
-    # All visitor rows are counted.
+    # Numbers of visitors by minute are added up, no more of which there are than minutes.
     Operation(
         "GET stats, the first after it", lambda site: site.read("stats"), Site.write_and_count, events=10
     ),
-    Operation("GET stats, the next", lambda site: site.read("stats")),
+    Operation("GET stats, the next", lambda site: site.read("stats"), events=10),
     # More visitors have more of the segments, and so more sums.
     Operation("GET results, the first after it", Site.read_results, Site.write_and_count, events=6),
     Operation("GET results, the next", Site.read_results),
@@ -176,8 +176,7 @@ OPERATIONS: Final = (
         events=10,
         experiments=3,
     ),
-    # The newest event is looked for.
-    Operation("jobs of a minute without events", _run_minute, events=10),
+    Operation("jobs of a minute without events", _run_minute),
     # Its ids are looked for in every event, and in the visitor rows of every experiment.
     Operation("erasure of a person that is not there", _erase_nobody, events=10, experiments=10),
     Operation("removal of events of a day, none of which may go", _remove_a_day, events=10),

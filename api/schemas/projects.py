@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from engine.design import project
 from engine.vocabulary import Platform
 from pipeline.erasure import person_erasure
-from pipeline.results.project_totals import Totals
 from pipeline.store.catalog.experiment_changes import ExperimentNumbers
+from pipeline.store.warehouse.visitor_totals import Totals
 
 TIMEZONE = "IANA time zone of the reported days, such as `America/New_York`; UTC while null."
 

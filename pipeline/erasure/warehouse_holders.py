@@ -236,6 +236,8 @@ WAREHOUSE: Final = (
         Holder(name=name, medium="warehouse", where=table, texts=columns(nothing=names))
         for name, table, names in (
             ("numbers of late visits", "late_visits", "project_id experiment_id day visits"),
+            ("numbers of visitors by minute", "visitor_minutes_*", "minute visitors converted"),
+            ("experiments of these", "totalled_experiments", "project_id experiment_id primary_goal"),
             ("numbers of counted links", "covered_links", "project_id covered_seq"),
             ("digests of days", "event_digests", "project_id form covered_seq day events digest"),
             (

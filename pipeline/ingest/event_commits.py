@@ -8,7 +8,7 @@ import polars as pl
 from pipeline.events.custom_keys import CustomKeys
 from pipeline.ingest.spooled_events import EventGroup, to_tables
 from pipeline.store.spool import loaded_events
-from pipeline.store.warehouse import event_digests, events, nightly_counts
+from pipeline.store.warehouse import event_digests, events, nightly_counts, visitor_totals
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import is_of_values
 from pipeline.store.warehouse.incremental import identity_links
@@ -90,6 +90,7 @@ class EventCommits:
             identity_links.forget(cursor, project_id)
             event_digests.forget(cursor, project_id)
             nightly_counts.forget(cursor, project_id)
+            visitor_totals.forget(cursor, project_id)
         self.custom_keys.forget(project_id)
         self._has_table.discard(project_id)
         self._last_seq_of.pop(project_id, None)

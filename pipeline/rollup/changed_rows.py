@@ -23,6 +23,14 @@ class VisitorRows(NamedTuple):
         return VisitorRows(*(rows.join(keys, on=_VISITOR, how="semi") for rows in self))
 
 
+class RowChanges(NamedTuple):
+    """Rows of visitors before and after a count, of the `keys` for whom any row differs."""
+
+    keys: pl.Series
+    former: pl.DataFrame
+    counted: pl.DataFrame
+
+
 def concat_rows(parts: list[VisitorRows]) -> VisitorRows:
     """Put rows below each other; goals that only some of them have are null in the others."""
     visitors, orders = zip(*parts, strict=True)

@@ -5,7 +5,7 @@ transaction: all of their results are replaced, or none.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -13,6 +13,7 @@ from typing import Final
 import polars as pl
 
 from engine.local_days import epoch_microseconds
+from pipeline.rollup import kept_totals
 from pipeline.rollup.counting_rules import CountingRules, fingerprint, period_of
 from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.partitions import partition_files
@@ -88,7 +89,7 @@ def count_group(  # noqa: PLR0913 # what is counted, of whom, and how far
     touched: pl.Series | None,
     scope: RollupScope,
     *,
-    only: Container[str] | None = None,
+    only: Collection[str] | None = None,
 ) -> dict[str, Published]:
     """Count the `touched` visitors of experiments that share rules and an end, or all, and publish them.
 
@@ -104,8 +105,10 @@ def count_group(  # noqa: PLR0913 # what is counted, of whom, and how far
             tables = ResultTables(cursor, counted, is_recount=touched is None)
             if touched is None:
                 tables.recount(read)
+                kept_totals.recount(cursor, scope.project_id, experiments)
             else:
-                tables.update(touched, read)
+                changes = tables.update(touched, read)
+                kept_totals.change(cursor, scope.project_id, experiments, changes, exposed=only or ())
             tables.publish([_record(due, scope) for due in counted])
         published_rollups.cover(cursor, covered)
     return {one.experiment_id: one for one in covered}

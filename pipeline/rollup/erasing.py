@@ -10,6 +10,7 @@ from pipeline.rollup.count_and_publish import MAX_TOUCHED_SHARE, RollupScope, co
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, by_rules_and_end
 from pipeline.store.warehouse import published as published_rollups
+from pipeline.store.warehouse import visitor_totals
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.erasure.erased_events import find_related, list_events
 from pipeline.store.warehouse.erasure.erased_person import ErasedPerson, describe_person
@@ -65,6 +66,7 @@ def erase_person(
     with warehouse.transaction() as cursor:
         erased = _describe(cursor, target, scope)
         remove(cursor, erased)
+        visitor_totals.forget(cursor, project_id)
         published_rollups.require_recount(cursor, [one.experiment.id for one in target.open_ones])
     for (rules, last), group in groups.items():
         with _opened(warehouse, scope, rules, last) as reader:

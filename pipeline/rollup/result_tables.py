@@ -16,7 +16,7 @@ from pipeline.rollup.aggregates import (
     sum_since_exposure,
     sum_visitors,
 )
-from pipeline.rollup.changed_rows import VisitorRows, changed_rows, concat_rows
+from pipeline.rollup.changed_rows import RowChanges, VisitorRows, changed_rows, concat_rows
 from pipeline.rollup.counting_rules import extra_columns
 from pipeline.rollup.due import Due
 from pipeline.rollup.goals.summed_goals import kept_goals
@@ -75,9 +75,10 @@ class ResultTables:
             aggregates.replace(self._cursor, experiment_id, kept.get(number, nothing))
             extremes.fill(self._cursor, experiment_id, self._kept_goals[number])
 
-    def update(self, touched: pl.Series, buckets: Iterable[CountedVisitors]) -> None:
+    def update(self, touched: pl.Series, buckets: Iterable[CountedVisitors]) -> RowChanges:
         """Replace the rows of `touched` visitors by those in `buckets`, and change the sums accordingly."""
-        removed, added = self._changes(touched, buckets)
+        former, counted = self._before_and_after(touched, buckets)
+        removed, added = changed_rows(former, counted)
         self._remove(removed)
         self._add(added)
         changed_extremes.change(self._cursor, self._ids, self._kept_goals, removed, added)
@@ -93,10 +94,14 @@ class ResultTables:
                 aggregates.replace(
                     self._cursor, experiment_id, aggregates.read_all(self._cursor, experiment_id)
                 )
+        keys = pl.concat([removed.visitors["visitor_key"], added.visitors["visitor_key"]]).unique()
+        rows = (one.visitors.filter(pl.col("visitor_key").is_in(keys.implode())) for one in (former, counted))
+        return RowChanges(keys, *rows)
 
     def differ_from(self, touched: pl.Series, buckets: Iterable[CountedVisitors]) -> list[str]:
         """List the experiments in which the rows of `touched` visitors are not those in `buckets`."""
-        rows = [one for changes in self._changes(touched, buckets) for one in changes]
+        changes = changed_rows(*self._before_and_after(touched, buckets))
+        rows = [one for change in changes for one in change]
         return self._ids_in(pl.concat([one["experiment"] for one in rows]))
 
     def differ_from_sums(self) -> list[str]:
@@ -123,12 +128,12 @@ class ResultTables:
             )
         published_rollups.publish(self._cursor, published)
 
-    def _changes(
+    def _before_and_after(
         self, touched: pl.Series, buckets: Iterable[CountedVisitors]
     ) -> tuple[VisitorRows, VisitorRows]:
-        """Return the rows to remove and those to add, so that `touched` visitors have those in `buckets`."""
+        """Return the stored rows of `touched` visitors, and those in `buckets`."""
         former = VisitorRows(*visitors.read_of(self._cursor, self._ids, touched))
-        return changed_rows(former, concat_rows([self._encode(bucket) for bucket in buckets]))
+        return former, concat_rows([self._encode(bucket) for bucket in buckets])
 
     def _ids_in(self, numbers: pl.Series) -> list[str]:
         return [self._ids[number] for number in numbers.unique().sort()]

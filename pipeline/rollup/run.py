@@ -22,6 +22,7 @@ from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
 from pipeline.rollup.earlier_sums import complete_earlier_sums
 from pipeline.rollup.erasing import ErasureTarget, erase_person, look_for_person
+from pipeline.rollup.kept_totals import KeptTotals
 from pipeline.rollup.nightly_check import NightlyCheck
 from pipeline.rollup.publications import Publications
 from pipeline.rollup.result_digest import ResultDigest
@@ -109,6 +110,7 @@ class Rollup:
         complete_earlier_sums(warehouse)
         self.publications = Publications(warehouse)
         self._selection = Selection(catalog, self.publications)
+        self._totals = KeptTotals(warehouse, catalog, self.publications)
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count events that are not counted yet, for these experiments or for all."""
@@ -147,6 +149,7 @@ class Rollup:
             recounts = self._selection.to_recount(project, experiment_ids)
             before = self._digests(recounts)
             self._publish(recounts, scope)
+            self._totals.bring_up_to_date(project_id)
             after = self._digests(recounts)
             if check is not None:
                 check.note_whole()
@@ -225,7 +228,9 @@ class Rollup:
             target = self._erasure_target(project, key, is_user=is_user)
             ids = [*(one.experiment.id for one in target.open_ones), *target.final_ids]
             with self.publications.replacing(ids):
-                return erase_person(self._warehouse, target, scope, remove)
+                erased = erase_person(self._warehouse, target, scope, remove)
+            self._totals.bring_up_to_date(project_id)
+            return erased
 
     def _has_events(self, project_id: str) -> bool:
         with self._warehouse.cursor() as cursor:
@@ -319,6 +324,7 @@ class Rollup:
             return Outcome()
         due = self._selection.due(project, scope, experiment_ids)
         unchanged = self._publish(due, scope)
+        self._totals.bring_up_to_date(project.id)
         changed = [one for one in due if one.experiment.id not in unchanged]
         return Outcome(
             recounted=tuple(one.experiment.id for one in changed if one.before is None),

@@ -137,6 +137,12 @@ def seal(cursor: Cursor, experiment_ids: Collection[str]) -> None:
     )
 
 
+def list_sealed(cursor: Cursor) -> list[str]:
+    """List the experiments whose events may be gone."""
+    query = f"SELECT experiment_id FROM {_ROLLUPS} WHERE fingerprint = '{SEALED}'"
+    return [experiment_id for (experiment_id,) in cursor.execute(query).fetchall()]
+
+
 def withdraw(cursor: Cursor, experiment_id: str) -> None:
     """Remove the record and the result tables of an experiment."""
     cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id = ?", [experiment_id])

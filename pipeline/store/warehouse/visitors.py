@@ -38,7 +38,7 @@ _POLARS_TYPES: Final = {
 }
 _ORDER_COLUMNS: Final = ", ".join(f"{name} {kind}" for name, kind in _ORDERS.items())
 # A statement holds blocks of each of its tables in memory; with hundreds they exceed its limit.
-_TABLES_AT_ONCE: Final = 25
+TABLES_AT_ONCE: Final = 25
 # The column of the unit that a visitor belongs to, such as an account, where these are compared.
 UNIT_KEY: Final = "unit_key"
 # Higher numbers than any variant's mark visitors counted in no variant: of a unit, those who saw several.
@@ -183,7 +183,7 @@ def _read(
         for number, one, condition in parts
         for table in (result_table(kind, one),)
     ]
-    groups = (queries[first : first + _TABLES_AT_ONCE] for first in range(0, len(queries), _TABLES_AT_ONCE))
+    groups = (queries[first : first + TABLES_AT_ONCE] for first in range(0, len(queries), TABLES_AT_ONCE))
     frames = [fetch_frame(cursor, " UNION ALL BY NAME ".join(group)) for group in groups]
     return pl.concat(frames, how="diagonal_relaxed")
 

@@ -2,8 +2,8 @@
 
 from api.schemas.projects import NewProject, Project, ProjectStats
 from engine.design.project import ASSIGNED_FIELDS, WRITABLE_FIELDS
-from pipeline.results.project_totals import Totals
 from pipeline.store.catalog.experiment_changes import ExperimentNumbers
+from pipeline.store.warehouse.visitor_totals import Totals
 from tests.builders import a_project
 
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.settings import Settings
-from pipeline.store.warehouse import visitors
+from pipeline.store.warehouse import visitor_totals, visitors
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.visitor_totals import CountedExperiment, read_minutes
+from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals
 
 MINUTE = 60_000_000
 
@@ -30,8 +30,8 @@ def test_a_visitor_of_two_experiments_is_counted_once(tmp_path: Path) -> None:
                 no_orders,
             )
         counted = [CountedExperiment("exp_1", 2, 0), CountedExperiment("exp_2", 2, None)]
-        minutes = read_minutes(cursor, counted, first=2)
-        assert read_minutes(cursor, [], first=0) == ([], [], [])
+        totals = visitor_totals.count(cursor, counted, first=2)
+        assert visitor_totals.count(cursor, [], first=0) == Totals()
     warehouse.close()
     # One visitor was seen, and two bought, before the second minute.
-    assert sorted(zip(*minutes, strict=True)) == [(1, 1, 2), (2, 2, 0)]
+    assert totals == Totals(3, 2, 2, 0)
