@@ -69,6 +69,11 @@ class _CountingCursor:
         self._work.take(self.counted)
         return relation
 
+    def unregister(self, name: str) -> duckdb.DuckDBPyConnection:
+        # Itself a statement, of whose profile alone DuckDB knows afterwards.
+        self.count_last()
+        return self.counted.unregister(name)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.counted, name)
 

@@ -306,7 +306,7 @@ def test_a_project_without_events_or_experiments_has_nights(nights: Nights, proj
     assert nights.reason(project) == "events"
 
 
-@pytest.mark.parametrize("step", range(1, 7))
+@pytest.mark.parametrize("step", range(1, 9))
 def test_a_night_that_is_killed_between_its_steps_is_made_up_for_by_the_next(
     nights: Nights, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -320,7 +320,7 @@ def test_a_night_that_is_killed_between_its_steps_is_made_up_for_by_the_next(
         with pytest.raises(Killed):
             nights.night(project)
     # The last one notes that everything was counted.
-    assert nights.reason(project) == ("events" if step < 6 else "checked")
+    assert nights.reason(project) == ("events" if step < 8 else "checked")
     assert nights.reason(project) == "checked"
     published = nights.answers(project, [experiment])
     assert nights.store.rollup.rebuild(project.id).drifted == ()

@@ -58,7 +58,7 @@ def test_rows_are_read_from_more_experiments_than_one_statement_takes(
     for number, experiment_id in enumerate(ids):
         visitors.recreate(cursor, experiment_id, goals=1)
         visitors.add(cursor, experiment_id, rows(number), orders(number))
-    monkeypatch.setattr(visitors, "_TABLES_AT_ONCE", 2)
+    monkeypatch.setattr(visitors, "TABLES_AT_ONCE", 2)
 
     found = visitors.read_of(cursor, ids, pl.Series([0, 2, 3, 4], dtype=pl.UInt64))
 
