@@ -4,11 +4,11 @@ import os
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 _PREFIX: Final = "TRUELIFT_"
 # Ratio of difflib from which on a variable is a misspelled setting. "catalog" is like "catalog_url" by 0.78,
@@ -16,10 +16,33 @@ _PREFIX: Final = "TRUELIFT_"
 _LIKENESS: Final = 0.6
 
 
+class _Environment(EnvSettingsSource):
+    """Variables of the environment, each the text of one setting.
+
+    Otherwise it is looked up at each reading which settings might be written as JSON: no one is.
+    """
+
+    def __call__(self) -> dict[str, Any]:
+        """Find the texts of the settings that are set."""
+        keys = {name: f"{_PREFIX}{name}".lower() for name in self.settings_cls.model_fields}
+        return {name: self.env_vars[key] for name, key in keys.items() if key in self.env_vars}
+
+
 class Settings(BaseSettings):
     """Locations, limits and intervals; sizes in bytes, times in seconds."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True, extra="forbid")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is given, then the environment; there is no file of settings."""
+        return init_settings, _Environment(settings_cls)
 
     data_dir: Path = Field(
         Path("data/store"), description="Folder of the catalog, the warehouse and the secrets."

@@ -12,6 +12,7 @@ import polars as pl
 from prometheus_client import Histogram
 
 from pipeline.disk_space import DiskFullError
+from pipeline.ingest.event_commits import EventCommits
 from pipeline.ingest.loader import BulkBeginning, Loader, ProjectListener
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spool_writer import Listener, SpoolWriter
@@ -60,9 +61,10 @@ class Ingest:
             loaded_seq = loaded_events.read_loaded_seq(cursor) or 0
         self._spool = Spool(settings.spool_path, read_id(warehouse) or "", EventRow._fields)
         self._spool.start_after(loaded_seq)
-        last_seq = max(events.last_seq(warehouse), loaded_seq)
+        last_seq = max(*last_seq_of.values(), events.retired_seq(warehouse), loaded_seq)
         self._numbers = SequenceNumbers(last_seq, loaded_seq, last_seq_of, CommitMark(warehouse.path))
-        self._loader = Loader(warehouse, settings, self._spool, self._numbers, loaded_seq)
+        commits = EventCommits(warehouse, loaded_seq, last_seq_of)
+        self._loader = Loader(warehouse, settings, self._spool, self._numbers, commits)
         self._writer = SpoolWriter(warehouse, settings, self._spool, self._numbers, self._loader)
         # Held by an import from the choice of rows to their storage.
         self.importing = threading.Lock()

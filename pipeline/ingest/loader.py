@@ -45,16 +45,16 @@ class Loader:
         settings: Settings,
         spool: Spool,
         numbers: SequenceNumbers,
-        loaded_seq: int,
+        commits: EventCommits,
     ) -> None:
-        """Load from `spool`; the warehouse has every event up to `loaded_seq`."""
+        """Load from `spool` what comes after the events that are committed."""
         self.bulk_listeners: list[tuple[BulkBeginning, ProjectListener]] = []
         self._warehouse = warehouse
         self._spool = spool
         self._numbers = numbers
         self._max_rows = settings.ingest_commit_rows
         self._refused_path = settings.refused_events_path
-        self._commits = EventCommits(warehouse, loaded_seq)
+        self._commits = commits
         # Held by the one transaction that stores events.
         self._loading = threading.Lock()
         self._changed = threading.Condition()

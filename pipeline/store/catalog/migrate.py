@@ -1,8 +1,19 @@
 """Migration of the catalog's tables."""
 
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    create_mock_engine,
+    inspect,
+    text,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.store.catalog.backends import lock_until_commit, sqlite_path
@@ -83,9 +94,23 @@ def _revision(connection: Connection) -> str | None:
 
 def _create(connection: Connection) -> None:
     """Create the tables of HEAD at once, without the revisions that led to them."""
-    metadata.create_all(connection, checkfirst=False)
-    _VERSION.create(connection)
+    for statement in _statements(connection.dialect.name):
+        connection.exec_driver_sql(statement)
     connection.execute(_VERSION.insert().values(version_num=HEAD))
+
+
+@cache
+def _statements(dialect: str) -> tuple[str, ...]:
+    """Write the statements that create the tables, which takes longer than to run them."""
+    statements: list[str] = []
+
+    def write(statement: Any, *_: object) -> None:  # noqa: ANN401 - of any class with DDL
+        statements.append(str(statement.compile(dialect=engine.dialect)))
+
+    engine = create_mock_engine(f"{dialect}://", write)
+    for tables in (metadata, _VERSION.metadata):
+        tables.create_all(engine, checkfirst=False)
+    return tuple(statements)
 
 
 def _upgrade(connection: Connection) -> None:

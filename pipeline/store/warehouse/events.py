@@ -173,12 +173,15 @@ def last_seqs(warehouse: Warehouse) -> dict[str, int]:
 
 def last_seq(warehouse: Warehouse) -> int:
     """Find the newest sequence number, dropped projects included; 0 in an empty store."""
-    newest = max(last_seqs(warehouse).values(), default=0)
+    return max(0, *last_seqs(warehouse).values(), retired_seq(warehouse))
+
+
+def retired_seq(warehouse: Warehouse) -> int:
+    """Find the newest sequence number of dropped projects; 0 without one."""
     with warehouse.cursor() as cursor:
         if not table_exists(cursor, "retired_event_seqs"):
-            return newest
-        retired = cursor.execute("SELECT coalesce(max(seq), 0) FROM retired_event_seqs").fetchall()[0][0]
-    return max(newest, int(retired))
+            return 0
+        return int(cursor.execute("SELECT coalesce(max(seq), 0) FROM retired_event_seqs").fetchall()[0][0])
 
 
 def count_between(cursor: duckdb.DuckDBPyConnection, project_id: str, *, after: int, until: int) -> int:
@@ -212,8 +215,7 @@ def count_custom_texts(cursor: duckdb.DuckDBPyConnection, project_id: str) -> di
 
 
 def _tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
-    query = (
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
-        "AND starts_with(table_name, ?) ORDER BY table_name"
-    )
-    return [name for (name,) in cursor.execute(query, [_PREFIX]).fetchall()]
+    # Sorted and told apart by DuckDB they take twice the time.
+    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
+    names = [name for (name,) in cursor.execute(query).fetchall()]
+    return sorted(name for name in names if name.startswith(_PREFIX))
