@@ -24,6 +24,8 @@ CHAIN = 3
 ATTEMPTS = 20
 # The file that an import reads, beside the store.
 IMPORTED = "visitors.csv"
+# Rows that it is read in at once.
+CHUNK_ROWS = 5_000
 # The files that describe sources, beside the store.
 SOURCES = ("seen.toml", "orders.toml")
 # The file in which a worker notes the requests that were answered, beside the store.
@@ -117,7 +119,9 @@ class KillLoop:
         reference = self._copy(self.prepared, "reference")
         points = self.workers.finish(self.work, reference, point=0).points
         new = self._state(reference)
-        seconds = self.workers.finish(self.work, self._copy(self.prepared, "timed")).seconds
+        # A single kill is at a point.
+        timed = self._copy(self.prepared, "timed")
+        seconds = self.workers.finish(self.work, timed).seconds if kills > 1 else 0.0
         moments, before = random.Random(seed), self.workers.kills  # noqa: S311 (moments, not secrets)
         for number in range(kills):
             if number % CHAIN == 0:

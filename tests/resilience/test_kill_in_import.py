@@ -13,11 +13,11 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import events, published
 from pipeline.store.warehouse.connection import Warehouse
 from tests.builders import STARTED
-from tests.resilience.kills import IMPORTED, SOURCES, KillLoop, Workers
+from tests.resilience.kills import CHUNK_ROWS, IMPORTED, SOURCES, KillLoop, Workers
 from tests.resilience.store_parts import counted
 
 # More than one chunk of the reader, and so more than one commit.
-ROWS = 50_200
+ROWS = CHUNK_ROWS + 200
 ORDERS = 200
 
 

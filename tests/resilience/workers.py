@@ -34,11 +34,12 @@ from pipeline.jobs import jobs, project_jobs
 from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
+from pipeline.sources import tables
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.spool import spool
 from tests.builders import NOW
 from tests.pipeline.working_store import a_purchase, a_working_store, an_event, an_exposure
-from tests.resilience.kills import ACKNOWLEDGED, IMPORTED, SOURCES
+from tests.resilience.kills import ACKNOWLEDGED, CHUNK_ROWS, IMPORTED, SOURCES
 
 # The next day: a night has passed, and every scheduled window.
 LATER: Final = NOW + timedelta(days=1)
@@ -180,6 +181,8 @@ def move_by_schedule(services: PipelineServices) -> None:
 
 
 def import_file(data_dir: Path, points: Points) -> None:
+    # Several commits of a small file.
+    vars(tables)["CHUNK_ROWS"] = CHUNK_ROWS
     points.begin()
     arguments = ["--variant", "arm", "--control", "A", "--goal", "revenue:revenue", "--visitor", "visitor"]
     sys.argv = ["truelift", "import", str(data_dir.parent / IMPORTED), *arguments]
@@ -189,8 +192,8 @@ def import_file(data_dir: Path, points: Points) -> None:
 
 
 def import_sources(data_dir: Path, points: Points) -> None:
-    # Several commits.
-    vars(event_import)["ROW_GROUP_ROWS"] = 20_000
+    vars(tables)["CHUNK_ROWS"] = CHUNK_ROWS
+    vars(event_import)["ROW_GROUP_ROWS"] = CHUNK_ROWS * 2 // 5
     points.begin()
     sys.argv = ["truelift", "import", "--data-dir", str(data_dir)]
     for name in SOURCES:

@@ -21,10 +21,10 @@ from pipeline.store.warehouse.connection import Warehouse
 from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.working_store import a_working_store, an_event
 
-STORED = 40
+STORED = 12
 
 
-def killed_store(folder: Path, *, checkpointed: int = 10) -> Path:
+def killed_store(folder: Path, *, checkpointed: int = 3) -> Path:
     """Copy the files of a store that is open, as a kill leaves them: STORED events, the newest in the log."""
     with a_working_store(folder / "open") as store:
         project = store.add_project()
