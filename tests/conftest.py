@@ -2,9 +2,10 @@
 
 import atexit
 import gc
+import importlib
 import os
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
 import pytest
@@ -32,10 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Collect without searches for garbage, which would take as long again; later ones skip the tests."""
     gc.disable()
     try:
+        _import_share(session.config)
         return (yield)
     finally:
         gc.freeze()
@@ -45,6 +47,23 @@ def pytest_collection() -> Generator[None, object, object]:
         # Then the end of the process finds fewer objects that libraries report as leaked; no sooner, as
         # pytest searches for garbage twice when it ends.
         atexit.register(gc.unfreeze)
+
+
+def _import_share(config: pytest.Config) -> None:
+    """Import a share of the test modules first: each worker compiles some that the others need, too.
+
+    In a new clone each would compile all of them at the same time.
+    """
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    folders = [path for one in config.args if (path := config.rootpath / one).is_dir()]
+    found = sorted(path for folder in folders for path in folder.rglob("test_*.py"))
+    names = [".".join(path.relative_to(config.rootpath).with_suffix("").parts) for path in found]
+    for name in names[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        # The collection tells what is wrong with a module.
+        with suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(name)
 
 
 def pytest_configure(config: pytest.Config) -> None:

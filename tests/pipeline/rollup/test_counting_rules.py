@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
+from pipeline.events.hashing import hash64
 from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED, a_goal
 from tests.pipeline.working_store import (
@@ -169,32 +171,43 @@ def test_visitor_whose_only_order_was_refunded_still_converted(
     assert evidence.revenue.total.tolist() == [[0.0, 0.0]]
 
 
-@pytest.mark.parametrize(
-    ("config", "order", "cents"),
-    [
-        ({"min_cents": 1000}, a_purchase(cents=999), 0),
-        ({"min_cents": 1000}, a_purchase(cents=1000), 1000),
-        ({"max_cents": 1000}, a_purchase(cents=1001), 0),
-        ({"currency": "EUR"}, a_purchase(), 0),
-        ({"currency": "EUR"}, a_purchase(currency="EUR"), 1000),
-        ({}, a_purchase(currency="EUR"), 0),
-        ({}, a_purchase(currency=None), 1000),
-        ({}, an_event("custom_event", event_name="purchase", value=12.5), 1250),
-        ({"event_name": "donation"}, a_purchase(), 0),
-        ({"event_name": "donation"}, a_purchase(event_name="donation"), 1000),
-    ],
+def observe_each(store: WorkingStore, project: Project, *cases: tuple[Goal, EventRow]) -> list[Evidence]:
+    """Count a goal and an event of each case: in an experiment of its own, of a visitor of its own."""
+    experiments = [store.add_experiment(project, goals=(goal,)) for goal, _ in cases]
+    rows: list[EventRow] = []
+    for number, (experiment, (_, event)) in enumerate(zip(experiments, cases, strict=True)):
+        who = f"v{number}"
+        rows += an_exposure(experiment, 0, who), event._replace(visitor_id=who, visitor_key=hash64(who))
+    store.write(project, *rows)
+    return [store.observe(experiment, project) for experiment in experiments]
+
+
+# The config of a revenue goal, an order, and the cents that count.
+ORDERS: tuple[tuple[dict[str, Any], EventRow, int], ...] = (
+    ({"min_cents": 1000}, a_purchase(cents=999), 0),
+    ({"min_cents": 1000}, a_purchase(cents=1000), 1000),
+    ({"max_cents": 1000}, a_purchase(cents=1001), 0),
+    ({"currency": "EUR"}, a_purchase(), 0),
+    ({"currency": "EUR"}, a_purchase(currency="EUR"), 1000),
+    ({}, a_purchase(currency="EUR"), 0),
+    ({}, a_purchase(currency=None), 1000),
+    ({}, an_event("custom_event", event_name="purchase", value=12.5), 1250),
+    ({"event_name": "donation"}, a_purchase(), 0),
+    ({"event_name": "donation"}, a_purchase(event_name="donation"), 1000),
 )
+
+
 def test_revenue_goal_counts_orders_of_its_name_and_currency_within_its_bounds(
-    store: WorkingStore, project: Project, config: dict[str, Any], order: EventRow, cents: int
+    store: WorkingStore, project: Project
 ) -> None:
-    goal = Goal(id="goal_c", name="Orders", goal_type="revenue", is_primary=True, config=config)
-    experiment = store.add_experiment(project, goals=(goal,))
-    store.write(project, an_exposure(experiment), order)
-
-    evidence = store.observe(experiment, project)
-
-    assert evidence.revenue.total.tolist() == [[cents, 0]]
-    assert evidence.conversions.tolist() == [[int(cents > 0), 0]]
+    goals = [
+        Goal(id="goal_c", name="Orders", goal_type="revenue", is_primary=True, config=config)
+        for config, *_ in ORDERS
+    ]
+    found = observe_each(store, project, *zip(goals, [order for _, order, _ in ORDERS], strict=True))
+    wanted = [cents for *_, cents in ORDERS]
+    assert [one.revenue.total.tolist() for one in found] == [[[cents, 0]] for cents in wanted]
+    assert [one.conversions.tolist() for one in found] == [[[int(cents > 0), 0]] for cents in wanted]
 
 
 A, B, CART = (f"https://x.example/{path}" for path in ("a", "b", "cart/2"))
@@ -221,15 +234,13 @@ TRACKED: tuple[tuple[Any, dict[str, str], EventRow, int], ...] = (
 )
 
 
-@pytest.mark.parametrize("case", TRACKED, ids=lambda case: f"{case[0]}-{case[2].type}-{case[3]}")
-def test_goal_counts_the_events_it_tracks(
-    store: WorkingStore, project: Project, case: tuple[Any, dict[str, str], EventRow, int]
-) -> None:
-    goal_type, config, event, counts = case
-    goal = Goal(id="goal_x", name="Goal", goal_type=goal_type, is_primary=True, config=config)
-    experiment = store.add_experiment(project, goals=(goal,))
-    store.write(project, an_exposure(experiment), event)
-    assert store.observe(experiment, project).conversions.tolist() == [[counts, 0]]
+def test_goal_counts_the_events_it_tracks(store: WorkingStore, project: Project) -> None:
+    goals = [
+        Goal(id="goal_x", name="Goal", goal_type=goal_type, is_primary=True, config=config)
+        for goal_type, config, *_ in TRACKED
+    ]
+    found = observe_each(store, project, *zip(goals, [event for *_, event, _ in TRACKED], strict=True))
+    assert [one.conversions.tolist() for one in found] == [[[counts, 0]] for *_, counts in TRACKED]
 
 
 def test_conversion_of_a_user_belongs_to_the_visitor_who_identified_first(

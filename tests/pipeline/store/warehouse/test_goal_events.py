@@ -16,16 +16,20 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
 
 
 def counted(
-    store: WorkingStore, goal: dict[str, Any], currency: str = "USD", **event: Any
-) -> tuple[int, float]:
-    """Count the conversions and the minor units of one event."""
+    store: WorkingStore, *cases: tuple[dict[str, Any], dict[str, Any]], currency: str = "USD"
+) -> list[tuple[int, float]]:
+    """Count the conversions and the minor units of each goal's event, of a visitor of its own."""
     project = store.add_project(settings={"revenue_currency": currency})
-    shown = Goal(id="goal_1", name="Bought", is_primary=True, **goal)
-    experiment = store.add_experiment(project, goals=(shown,))
-    kind = "ga4_event" if goal["goal_type"] == "ga4_event" else "custom_event"
-    store.write(project, an_exposure(experiment), an_event(kind, minute=1, event_name="purchase", **event))
-    observed = store.observe(experiment, project)
-    return int(observed.conversions[0, 0]), float(observed.revenue.total[0, 0])
+    experiments, rows = [], []
+    for number, (goal, event) in enumerate(cases):
+        shown = Goal(id="goal_1", name="Bought", is_primary=True, **goal)
+        experiments.append(store.add_experiment(project, goals=(shown,)))
+        kind, who = "ga4_event" if goal["goal_type"] == "ga4_event" else "custom_event", f"v{number}"
+        rows.append(an_exposure(experiments[-1], 0, who))
+        rows.append(an_event(kind, who, event_name="purchase", **event))
+    store.write(project, *rows)
+    observed = [store.observe(one, project) for one in experiments]
+    return [(int(one.conversions[0, 0]), float(one.revenue.total[0, 0])) for one in observed]
 
 
 REVENUE: dict[str, Any] = {"goal_type": "revenue"}
@@ -41,30 +45,29 @@ def test_a_value_becomes_the_minor_units_of_the_currency(
     store: WorkingStore, currency: str, minor: int
 ) -> None:
     value = 12 if currency == "JPY" else 12.5
-    assert counted(store, REVENUE, currency, value=value) == (1, minor)
-    assert counted(store, ga4(value_param="value"), currency, value=value) == (1, minor)
-    assert counted(store, {**REVENUE, "config": {"currency": currency}}, value=value) == (1, minor)
+    event = {"value": value}
+    goals = (REVENUE, ga4(value_param="value"))
+    assert counted(store, *((goal, event) for goal in goals), currency=currency) == [(1, minor)] * 2
+    assert counted(store, ({**REVENUE, "config": {"currency": currency}}, event)) == [(1, minor)]
 
 
-@pytest.mark.parametrize(
-    ("custom", "cents"),
-    [
-        ('{"tax/net":"7.25"}', 725),
-        ('{"tax/net":"12"}', 1200),
-        ('{"tax/net":"1e3"}', 100_000),
-        ('{"tax/net":"free"}', 0),
-        ('{"tax/net":"nan"}', 0),
-        ('{"tax/net":"inf"}', 0),
-        ('{"tax/net":"1e300"}', 0),
-        ('{"tax":"3"}', 0),
-        (None, 0),
-    ],
-)
-def test_the_named_parameter_is_read_and_without_a_number_there_is_no_revenue(
-    store: WorkingStore, custom: str | None, cents: int
-) -> None:
-    assert counted(store, ga4(value_param="tax/net"), value=99.0, custom=custom) == (1, cents)
+CENTS = {
+    '{"tax/net":"7.25"}': 725,
+    '{"tax/net":"12"}': 1200,
+    '{"tax/net":"1e3"}': 100_000,
+    '{"tax/net":"free"}': 0,
+    '{"tax/net":"nan"}': 0,
+    '{"tax/net":"inf"}': 0,
+    '{"tax/net":"1e300"}': 0,
+    '{"tax":"3"}': 0,
+    None: 0,
+}
+
+
+def test_the_named_parameter_is_read_and_without_a_number_there_is_no_revenue(store: WorkingStore) -> None:
+    cases = [(ga4(value_param="tax/net"), {"value": 99.0, "custom": custom}) for custom in CENTS]
+    assert counted(store, *cases) == [(1, cents) for cents in CENTS.values()]
 
 
 def test_an_event_of_a_goal_without_a_parameter_has_no_revenue(store: WorkingStore) -> None:
-    assert counted(store, ga4(), value=99.0) == (1, 0)
+    assert counted(store, (ga4(), {"value": 99.0})) == [(1, 0)]
