@@ -15,7 +15,7 @@ from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.refused_keys import ACTOR
 from pipeline.store.catalog.runs.run_record import Run
-from pipeline.store.catalog.schema import audit, job_records, metadata
+from pipeline.store.catalog.schema import audit, job_records, metadata, runs
 from tests import contract
 from tests.api.customers import Customer, a_customer
 from tests.api.described_sources import describe_source
@@ -25,6 +25,8 @@ from tests.builders import NOW
 
 # Tables in which jobs record something of other tests' projects meanwhile.
 RECORDED_MEANWHILE = {"runs", "announced_results", "audit", "deliveries", "recorded_looks"}
+# A job writes once a minute which keys were refused, and others have runs by their schedules.
+OF_REQUESTS = {audit: [audit.c.actor != ACTOR], runs: [runs.c.trigger != "schedule"]}
 WITH_KEY = [one for one in (*OPERATIONS, *MORE_OPERATIONS) if one.subject != "nothing"]
 every_operation = pytest.mark.parametrize("operation", WITH_KEY, ids=lambda one: one.name)
 # Refusals are decided before the database is asked for more than keys and members: one operation of each
@@ -90,9 +92,7 @@ def kept(*scenes: Scene) -> dict[str, Any]:
         for table in (one for one in metadata.sorted_tables if one is not job_records):
             columns = [column for column in table.c if column.name != "last_used_at"]
             mine = [table.c[name].in_(values) for name, values in own.items() if name in table.c]
-            # A job writes once a minute which keys were refused.
-            others = [table.c.actor != ACTOR] if table is audit else []
-            rows = connection.execute(select(*columns).where(or_(False, *mine), *others))
+            rows = connection.execute(select(*columns).where(or_(False, *mine), *OF_REQUESTS.get(table, ())))
             count = connection.scalar(select(func.count()).select_from(table))
             total = None if table.name in RECORDED_MEANWHILE else count
             stored[table.name] = (total, sorted(map(repr, rows)))
