@@ -33,6 +33,9 @@ LONG_HEADERS: Final = {
 LONG_QUERY: Final = "&".join(f"utm_source={'x' * 50}{number}" for number in range(100)) + "&page=1"
 _PLACE: Final = re.compile(r"{([a-z_]+)}")
 NOBODY: Final = "nobody"
+# Of routes with forms.
+DRAFTS: Final = ("/experiments/new", "/edit")
+PUBLIC: Final = ("/sign-in",)
 WIDE_FORM: Final = {f"variants[{number}].changes[499].value": "" for number in range(100)}
 
 
@@ -146,10 +149,14 @@ def _of_browser(method: str, path: str) -> Iterator[LargestRequest]:
     if method == "GET":
         yield _request(method, f"{path}?{LONG_QUERY}", "browser")
         return
-    forms = _forms()
-    for content in forms:
-        yield _request(method, path, "browser", FORM, content)
-    yield _request(method, path, "reader", FORM, forms[0])
+    first, *others = _forms()
+    yield _request(method, path, "browser", FORM, first)
+    # One reader reads the forms of all routes; what it has read is the most work to drafts, and strangers
+    # may send the least.
+    if path.endswith(DRAFTS + PUBLIC):
+        for content in others:
+            yield _request(method, path, "browser", FORM, content)
+        yield _request(method, path, "reader", FORM, first)
 
 
 @cache
