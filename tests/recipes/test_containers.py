@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from configparser import RawConfigParser
@@ -23,6 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.cli.app import app
 from pipeline.settings import Settings
+from tests.forked import start_command
 from tests.redis_server import Redis
 from tests.resilience.services import a_service
 
@@ -151,10 +151,10 @@ def test_the_parts_run_together_and_are_scraped(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     store = tmp_path / "store"
-    truelift = str(Path(sys.executable).with_name("truelift"))
-    account = ["--account", "Shop", "--email", "me@example.com", "--json"]
-    made = subprocess.run([truelift, "init", "--data-dir", store, *account], check=True, capture_output=True)
-    key = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
+    account = ("--account", "Shop", "--email", "me@example.com", "--json")
+    made = tmp_path / "made"
+    assert start_command("init", "--data-dir", str(store), *account, log=made).wait() == 0
+    key = {"Authorization": f"Bearer {json.loads(made.read_text())['token']}"}
     shop = {"name": "Shop", "url": "https://shop.example"}
     with a_service(store, tmp_path / "log") as service:
         assert service.status("/healthz") == 200

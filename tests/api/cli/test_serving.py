@@ -18,6 +18,7 @@ from api.cli.serving import locked_for_service, run_service
 from api.cli.stores import settings_for
 from pipeline.settings import Settings
 from tests.api.cli.conftest import Run
+from tests.forked import start_command
 from tests.waiting import wait_until
 
 SERVE = "import sys; from api.cli.app import main; sys.argv[0] = 'truelift'; main()"
@@ -68,15 +69,18 @@ def test_serve_answers_until_it_is_interrupted(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    command = [sys.executable, "-c", SERVE, "serve", "--data-dir", str(tmp_path), "--port", str(port)]
-    environment = {**os.environ, "TRUELIFT_TOKEN": "tl_secret"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
+    log = tmp_path / "log"
+    command = ("serve", "--data-dir", str(tmp_path), "--port", str(port))
+    server = start_command(*command, log=log, environment={**os.environ, "TRUELIFT_TOKEN": "tl_secret"})
+    try:
         assert wait_until(lambda: status_of(f"http://127.0.0.1:{port}/healthz")) == 200
         server.send_signal(signal.SIGINT)
-        errors = server.communicate(timeout=60)[1]
-    assert server.returncode in {0, 130}
-    assert "Ignored, as they are no settings: TRUELIFT_TOKEN\n" in errors
-    assert "tl_secret" not in errors
+        assert server.wait() in {0, 130}
+    finally:
+        server.kill()
+    printed = log.read_text()
+    assert "Ignored, as they are no settings: TRUELIFT_TOKEN\n" in printed
+    assert "tl_secret" not in printed
 
 
 # As in a container.

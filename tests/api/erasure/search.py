@@ -39,9 +39,13 @@ class Sought:
         return value in self.keys or self.token in str(value).lower()
 
 
-def places_of(sought: Sought, folder: Path, copies: Path) -> set[str]:
-    """List the columns `table.column` of both databases, and the paths of other files, that have it."""
-    return {*_columns(sought, folder), *_files(sought, folder, copies)}
+def places_of(all_sought: Sequence[Sought], folder: Path, copies: Path) -> dict[str, set[str]]:
+    """List by token where each is: columns `table.column` of both databases, and paths of other files."""
+    places: dict[str, set[str]] = {sought.token: set() for sought in all_sought}
+    for found in (_columns(all_sought, folder), _files(all_sought, folder, copies)):
+        for token, place in found:
+            places[token].add(place)
+    return places
 
 
 def tables_of(folder: Path) -> dict[str, list[str]]:
@@ -54,13 +58,15 @@ def tables_of(folder: Path) -> dict[str, list[str]]:
     return tables
 
 
-def _columns(sought: Sought, folder: Path) -> Iterator[str]:
+def _columns(all_sought: Sequence[Sought], folder: Path) -> Iterator[tuple[str, str]]:
     with duckdb.connect(folder / "warehouse.duckdb", read_only=True) as connection:
         for table, names in tables_of(folder).items():
             rows = connection.execute(f'FROM "{table}"').fetchall()
             for place, name in enumerate(names):
-                if any(sought.has(_plain(row[place])) for row in rows):
-                    yield f"{table}.{name}"
+                values = [_plain(row[place]) for row in rows]
+                for sought in all_sought:
+                    if any(map(sought.has, values)):
+                        yield sought.token, f"{table}.{name}"
     engine = create_engine(f"sqlite:///{folder / 'catalog.sqlite3'}")
     cipher = open_cipher(Settings(data_dir=folder))
     with engine.connect() as connection:
@@ -70,8 +76,9 @@ def _columns(sought: Sought, folder: Path) -> Iterator[str]:
                     is_sealed = (stored.name, name) == ("replies", "sealed") and value is not None
                     plain = cipher.decrypt(value) if is_sealed else value
                     shown = plain if isinstance(plain, bytes) else msgspec.json.encode(plain)
-                    if sought.is_in(shown):
-                        yield f"{stored.name}.{name}"
+                    for sought in all_sought:
+                        if sought.is_in(shown):
+                            yield sought.token, f"{stored.name}.{name}"
     engine.dispose()
 
 
@@ -82,10 +89,12 @@ def _plain(value: object) -> object:
         return value
 
 
-def _files(sought: Sought, folder: Path, copies: Path) -> Iterator[str]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and sought.is_in(uncompressed(path, copies)):
-            yield path.relative_to(folder).as_posix()
+def _files(all_sought: Sequence[Sought], folder: Path, copies: Path) -> Iterator[tuple[str, str]]:
+    for path in (one for one in sorted(folder.rglob("*")) if one.is_file()):
+        content = uncompressed(path, copies)
+        for sought in all_sought:
+            if sought.is_in(content):
+                yield sought.token, path.relative_to(folder).as_posix()
 
 
 def in_answer(sought: Sought, content: bytes, copies: Path) -> bool:

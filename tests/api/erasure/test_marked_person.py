@@ -78,7 +78,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Marked, dict[str, 
     leave_outcomes(folder)
     (folder / "before-upgrade").mkdir()
     (folder / "before-upgrade" / "warehouse.wal").write_bytes(f"{GONE} {STAYS}".encode())
-    return marked, {token: places_of(sought(token), folder, copies) for token in TOKENS}
+    return marked, places_of([*map(sought, TOKENS)], folder, copies)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def erased(before: tuple[Marked, dict[str, set[str]]]) -> Erased:
         receipt=answer.json()["data"],
         answers_before=answered,
         answers=afterwards,
-        places={token: places_of(sought(token), marked.folder, marked.copies) for token in TOKENS},
+        places=places_of([*map(sought, TOKENS)], marked.folder, marked.copies),
     )
 
 
