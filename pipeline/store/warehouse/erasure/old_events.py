@@ -24,15 +24,18 @@ def remove_old_events(
     `cursor` is in a transaction.
     """
     events = f'"{table_name(project_id)}"'
-    _list_spared_keys(cursor, project_id, until, open_experiments)
+    # Each time has a condition of its own, by which row groups of later events are skipped.
     cursor.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE old_events AS
-        SELECT seq, event_key, transaction_key FROM {events}
-        WHERE greatest(received_at, occurred_at) < {before:d} AND seq <= {until:d}
-          AND visitor_key NOT IN (FROM spared_keys)
-          AND (user_key IS NULL OR user_key NOT IN (FROM spared_keys))
+        SELECT seq, event_key, transaction_key, visitor_key, user_key FROM {events}
+        WHERE received_at < {before:d} AND occurred_at < {before:d} AND seq <= {until:d}
         """
+    )
+    _list_spared_keys(cursor, project_id, until, open_experiments)
+    cursor.execute(
+        "DELETE FROM old_events "
+        "WHERE visitor_key IN (FROM spared_keys) OR (user_key IN (FROM spared_keys)) IS TRUE"
     )
     # What is spared for one of these may itself give way to others.
     while _spare_related(cursor, events):
@@ -46,13 +49,16 @@ def remove_old_events(
 
 
 def _list_spared_keys(cursor: Cursor, project_id: str, until: int, experiments: Collection[str]) -> None:
-    """List the keys of all ids of persons with a row in one of the experiments."""
+    """List the keys of all ids in `old_events` of persons with a row in one of the experiments."""
     run = cursor.execute
     run("CREATE OR REPLACE TEMP TABLE spared_keys (key UBIGINT)")
-    rows = [f"SELECT visitor_key FROM {result_table('visitors', one)}" for one in experiments]
+    identities = Identities(cursor, project_id, until=until, received_until=_EVER)
+    of_old = "SELECT unnest([visitor_key, user_key]) FROM old_events"
+    # A row has the key of its person, which may be in no old event where the person has several.
+    among = "" if identities.exist else f" WHERE visitor_key IN ({of_old})"
+    rows = [f"SELECT visitor_key FROM {result_table('visitors', one)}{among}" for one in experiments]
     for first in range(0, len(rows), _TABLES_AT_ONCE):
         run(f"INSERT INTO spared_keys {' UNION '.join(rows[first : first + _TABLES_AT_ONCE])}")
-    identities = Identities(cursor, project_id, until=until, received_until=_EVER)
     if identities.exist:
         identities.join_all()
         persons = " UNION ".join(
@@ -70,12 +76,14 @@ def _list_spared_keys(cursor: Cursor, project_id: str, until: int, experiments: 
 
 def _spare_related(cursor: Cursor, events: str) -> bool:
     """Spare events with an id or a transaction of one that stays; tell whether there were any."""
-    staying = f"(FROM {events} WHERE seq NOT IN (SELECT seq FROM old_events))"
-    ((spared,),) = cursor.execute(
-        f"""
-        DELETE FROM old_events WHERE event_key IN (SELECT event_key FROM {staying})
-          OR (transaction_key IN (
-            SELECT transaction_key FROM {staying} WHERE transaction_key IS NOT NULL)) IS TRUE
+    # The few old keys are looked for in all events, as a table of all keys would take far longer to make.
+    shared = {
+        key: f"""
+            SELECT {key} FROM {events} WHERE {key} IN (SELECT {key} FROM old_events WHERE {key} IS NOT NULL)
+              AND seq NOT IN (SELECT seq FROM old_events)
         """
-    ).fetchall()
+        for key in ("event_key", "transaction_key")
+    }
+    conditions = " OR ".join(f"({key} IN ({keys})) IS TRUE" for key, keys in shared.items())
+    ((spared,),) = cursor.execute(f"DELETE FROM old_events WHERE {conditions}").fetchall()
     return bool(spared)
