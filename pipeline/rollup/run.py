@@ -7,10 +7,11 @@ full count of the same events.
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
@@ -102,6 +103,8 @@ class Rollup:
         self._clock = clock
         self._load_events = load_events
         self._running = threading.Lock()
+        # Done while a run holds up others that no read waits for.
+        self._held_up = Future[None]()
         self._queueing = threading.Lock()
         self._queued: dict[str, Future[Outcome]] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
@@ -129,7 +132,7 @@ class Rollup:
         experiments stay as they are. `at_night`, what is stored is checked instead (`NightlyCheck`), and
         everything is counted only where the check, or one of `whole_counts`, gives a reason.
         """
-        with self._running, self._deletion_errors(project_id):
+        with self.pause(), self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
             self._load_events(None)
             # Both counts end with the same event, so events that arrive in between make no difference.
@@ -170,14 +173,17 @@ class Rollup:
     def refresh_within(self, project_id: str, seconds: float) -> bool:
         """Refresh, waiting at most `seconds`; False where it takes longer, continuing alone, or fails.
 
-        Calls that come before a queued run has begun share that run.
+        Nor does a call wait behind a rebuild, an erasure, or another run that takes long. Calls that come
+        before a queued run has begun share that run.
         """
         with self._queueing:
             run = self._queued.get(project_id)
             if run is None:
                 run = self._queued[project_id] = self._worker.submit(self._refresh_queued, project_id)
+        awaited: tuple[Future[Any], ...] = (run, self._held_up)
+        wait(awaited, timeout=seconds, return_when=FIRST_COMPLETED)
         try:
-            run.result(timeout=seconds)
+            run.result(timeout=0)
         except (TimeoutError, NotFoundError):
             return False
         except (DiskFullError, WarehouseUnavailableError) as error:
@@ -211,7 +217,7 @@ class Rollup:
         the tables of the warehouse. Neither is called where nothing is stored of it.
         Raises WarehouseUnavailableError where acknowledged events cannot be loaded at present.
         """
-        with self._running, self._deletion_errors(project_id):
+        with self.pause(), self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
             if not self._load_events(None):
                 raise WarehouseUnavailableError("acknowledged events cannot be loaded at present")
@@ -246,7 +252,7 @@ class Rollup:
 
         Results stay. Those of completed experiments are never counted again from then on.
         """
-        with self._running, self._deletion_errors(project_id):
+        with self.pause(), self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
             self._load_events(None)
             scope = self._scope(project)
@@ -289,7 +295,11 @@ class Rollup:
     def pause(self) -> Iterator[None]:
         """Wait for the current run to end, and start no other inside the block."""
         with self._running:
-            yield
+            self._held_up.set_result(None)
+            try:
+                yield
+            finally:
+                self._held_up = Future()
 
     def close(self) -> None:
         """Wait for the current run to end, and start no other."""

@@ -1,5 +1,5 @@
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from engine.design.project import Project
 from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from pipeline.results.observation import Observation
 from pipeline.rollup.run import Outcome
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.event_reader import newest_seq
 from tests.builders import NOW, STARTED
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 from tests.waiting import wait_until
@@ -194,11 +196,16 @@ def test_read_that_would_wait_too_long_says_how_old_its_answer_is(tmp_path: Path
 def test_readers_who_wait_share_one_run_and_one_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, reads = Observation.of_visitors, list[Observation]()
     waiting: dict[threading.Thread, Future[object]] = {}
-    result = Future.result
+    begun, go_on = threading.Event(), threading.Event()
 
-    def noted_result(run: Future[object], timeout: float | None = None) -> object:
-        waiting[threading.current_thread()] = run
-        return result(run, timeout)
+    def noted_wait(runs: tuple[Future[object], ...], **options: Any) -> object:
+        waiting[threading.current_thread()] = runs[0]
+        return wait(runs, **options)
+
+    def held_refresh(warehouse: Warehouse, project_id: str) -> int | None:
+        begun.set()
+        go_on.wait()
+        return newest_seq(warehouse, project_id)
 
     def noted_read(observation: Observation, *args: Any, **kwargs: Any) -> Evidence:
         reads.append(observation)
@@ -210,16 +217,21 @@ def test_readers_who_wait_share_one_run_and_one_read(tmp_path: Path, monkeypatch
         experiment = store.add_experiment(project)
         store.write(project, an_exposure(experiment))
         readers = [threading.Thread(target=store.observe, args=(experiment, project)) for _ in range(8)]
-        monkeypatch.setattr(Future, "result", noted_result)
-        with store.rollup.pause():
-            for reader in readers:
-                reader.start()
-            wait_until(lambda: waiting.keys() >= set(readers) and len({waiting[one] for one in readers}) == 1)
-            run = waiting[readers[0]]
-            assert not run.done()
+        monkeypatch.setattr("pipeline.rollup.run.wait", noted_wait)
+        monkeypatch.setattr("pipeline.rollup.run.newest_seq", held_refresh)
+        other = threading.Thread(target=store.rollup.refresh, args=(project.id,))
+        other.start()
+        assert begun.wait(60)
+        for reader in readers:
+            reader.start()
+        wait_until(lambda: waiting.keys() >= set(readers) and len({waiting[one] for one in readers}) == 1)
+        run = waiting[readers[0]]
+        assert not run.done()
+        go_on.set()
+        other.join()
         for reader in readers:
             reader.join()
-    assert isinstance(result(run), Outcome)
+    assert isinstance(run.result(), Outcome)
     assert len(reads) == 1
 
 
