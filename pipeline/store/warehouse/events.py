@@ -76,14 +76,15 @@ _COLUMNS_SQL: Final = ", ".join(
 
 # Texts that only their keys are compared by; of a visitor id it matters whether there is one.
 _UNREAD: Final = {"event_id", "user_id", "transaction_id", "visitor_id"}
-# What counting reads of an event `e`.
-COUNTED_COLUMNS: Final = ", ".join(
-    [
-        "e.seq",
-        "CASE WHEN e.visitor_id IS NOT NULL THEN '' END AS visitor_id",
-        *(f"e.{name}" for name in EVENT_SCHEMA if name not in _UNREAD),
-    ]
-)
+
+
+def counted_columns(has_visitor_id: str) -> str:
+    """List what counting reads of an event `e`, given how to tell whether it has a visitor id."""
+    read = (f"e.{name}" for name in EVENT_SCHEMA if name not in _UNREAD)
+    return ", ".join(["e.seq", f"CASE WHEN {has_visitor_id} THEN '' END AS visitor_id", *read])
+
+
+COUNTED_COLUMNS: Final = counted_columns("e.visitor_id IS NOT NULL")
 
 
 def table_name(project_id: str) -> str:

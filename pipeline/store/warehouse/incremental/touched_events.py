@@ -10,10 +10,13 @@ from typing import Final
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
-from pipeline.store.warehouse.events import COUNTED_COLUMNS, IS_TRUSTED
+from pipeline.store.warehouse.events import COUNTED_COLUMNS, IS_TRUSTED, counted_columns
 from pipeline.store.warehouse.incremental.event_keys import find_seqs
 from pipeline.store.warehouse.incremental.key_runs import KeyRun
 
+# An event without a visitor id has the key of its user in the place of the visitor's. So it has one where the
+# two differ: the texts of the ids take a fifth of the time of all columns to read.
+_BY_KEYS: Final = counted_columns("e.visitor_key IS DISTINCT FROM e.user_key")
 _ID_COLUMNS: Final = "seq, event_key, received_at, sender, not_counted"
 
 
@@ -126,5 +129,14 @@ class TouchedEvents:
         )
 
     def _copy(self, found: int, column: str) -> None:
-        if found:
-            self._cursor.execute(f"INSERT INTO {self.table} SELECT {COUNTED_COLUMNS} {self._found(column)}")
+        if not found:
+            return
+        self._cursor.execute(f"INSERT INTO {self.table} SELECT {_BY_KEYS} {self._found(column)}")
+        alike = f"FROM {self.table} WHERE visitor_key = user_key AND seq IN (FROM found_events)"
+        if self._cursor.execute(f"SELECT 1 {alike} LIMIT 1").fetchall():
+            self._cursor.execute(
+                f"""
+                UPDATE {self.table} SET visitor_id = '' WHERE seq IN (
+                  SELECT seq FROM {self._events} WHERE seq IN (SELECT seq {alike}) AND visitor_id IS NOT NULL)
+                """
+            )

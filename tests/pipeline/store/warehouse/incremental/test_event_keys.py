@@ -71,7 +71,10 @@ def copied(store: WorkingStore, project: Project, after: int, visitors: set[str]
         changed = sorted(cursor.sql(f"FROM {events.changed()}").select("seq").fetchall())
         assert events.add_visitors("touched", most=1000)
         events.add_related()
-        tables = [cursor.table(name).select("seq, event_key") for name in (events.table, events.same_ids)]
+        ids = cursor.table(events.table).select("seq, visitor_id IS NOT NULL")
+        tables = (ids, cursor.table(events.same_ids).select("seq, event_key"))
+        stored = dict(cursor.table(table_name(project.id)).select("seq, visitor_id IS NOT NULL").fetchall())
+        assert all(stored[seq] == has_id for seq, has_id in ids.fetchall())
         return changed, *(sorted(table.fetchall()) for table in tables)
 
 
@@ -84,6 +87,13 @@ WRITTEN = st.fixed_dictionaries(
         "sender": st.sampled_from(["browser", "server"]),
         "minute": st.integers(0, 5),
     }
+) | st.sampled_from(
+    [
+        {"visitor": None, "user_id": "v0"},
+        # The id of a visitor that a server uses for the user, too.
+        {"visitor": "v0", "user_id": "v0", "sender": "server"},
+        {"visitor": "v1", "user_id": "v0"},
+    ]
 )
 ACTIONS = st.one_of(
     st.lists(WRITTEN, min_size=1, max_size=8),
