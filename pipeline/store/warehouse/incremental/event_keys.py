@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from pipeline.store.warehouse.connection import DISK_FAILURES, Cursor, Warehouse, fetch_frame, registered
+from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import count_between, has_table, table_name
 from pipeline.store.warehouse.incremental.key_runs import (
     COLUMNS,
@@ -78,7 +78,7 @@ def catch_up(warehouse: Warehouse, project_id: str, *, until: int) -> None:
     try:
         with warehouse.cursor() as cursor:
             _catch_up(warehouse, cursor, project_id, until)
-    except DISK_FAILURES as error:
+    except Exception as error:  # noqa: BLE001 - results are published already, and a scan finds events, too
         logger.warning(
             "keys of project %s are not written, and its events looked through: %s", project_id, error
         )

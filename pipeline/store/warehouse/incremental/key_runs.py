@@ -7,6 +7,7 @@ keys are alike in them; whoever reads the events that were found compares whole 
 
 import logging
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,9 +94,9 @@ def pack(keys: Keys, seqs: Places, after: int, until: int) -> Keys:
 
 def read_runs(folder: Path, project_id: str) -> list[KeyRun]:
     """Read a project's runs, each of which begins where the one before it ends; none where one is damaged."""
-    found = {path: _range_of(path) for path in _paths(folder, project_id)}
+    found = list(_ranges(folder, project_id))
     runs: list[KeyRun] = []
-    while following := {path: end for path, (start, end) in found.items() if start == _end(runs)}:
+    while following := {path: end for path, start, end in found if start == _end(runs)}:
         # Where a process was killed in a merge, there is the merged one and parts of it.
         run = _read(max(following, key=following.__getitem__))
         if run is None:
@@ -181,13 +182,12 @@ def _end(runs: Sequence[KeyRun]) -> int:
     return runs[-1].until if runs else 0
 
 
-def _paths(folder: Path, project_id: str) -> Iterator[Path]:
-    return folder.glob(f"{project_id}.*-*.{_ENDING}")
-
-
-def _range_of(path: Path) -> tuple[int, int]:
-    start, _, end = path.name.split(".")[1].partition("-")
-    return int(start), int(end)
+def _ranges(folder: Path, project_id: str) -> Iterator[tuple[Path, int, int]]:
+    """Yield the files of a project's runs, with the numbers between which their events are."""
+    name = re.compile(rf"{re.escape(project_id)}\.(\d+)-(\d+)\.{_ENDING}")
+    for path in folder.glob(f"{project_id}.*"):
+        if found := name.fullmatch(path.name):
+            yield path, int(found[1]), int(found[2])
 
 
 def _read(path: Path) -> KeyRun | None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.project import Project
+from pipeline.backup_manifest import copied_paths
 from pipeline.disk_space import DiskFullError
 from pipeline.events.hashing import hash64
 from pipeline.jobs.deletion import remove_deleted_projects
@@ -20,7 +21,7 @@ from pipeline.store.warehouse.incremental import event_keys, key_runs
 from pipeline.store.warehouse.incremental.event_keys import catch_up, count_removed, find_seqs, open_runs
 from pipeline.store.warehouse.incremental.touched_events import TouchedEvents
 from pipeline.store.warehouse.visitors import result_table
-from tests.builders import STARTED
+from tests.builders import NOW, STARTED
 from tests.counted_work import counted_warehouse
 from tests.examples import examples
 from tests.pipeline.erasure.erased_persons import erase_visitor
@@ -238,9 +239,15 @@ def test_erasure_takes_the_keys_of_a_person_and_those_of_others_are_written_agai
     assert len(find_seqs(runs, "visitor_key", pl.Series([hash64("stays")], dtype=pl.UInt64))) == 2
 
 
-def test_files_go_with_their_project(store: WorkingStore) -> None:
+def test_files_go_with_old_events_and_with_their_project_and_are_in_no_backup(store: WorkingStore) -> None:
     project = store.add_project()
     store.add_experiment(project)
+    write(store, project, an_event("pageview"))
+    store.rollup.refresh(project.id)
+    assert files(store, project) != []
+    assert store.settings.event_keys_path not in copied_paths(store.settings)
+    assert store.rollup.remove_old_events(project.id, NOW) == 1
+    assert files(store, project) == []
     write(store, project, an_event("pageview"))
     store.rollup.refresh(project.id)
     assert files(store, project) != []

@@ -100,6 +100,7 @@ def test_a_damaged_run_and_those_after_it_are_not_read(
     first = written(tmp_path, [(1, 5), (1, 6)])
     second = written(tmp_path, [(1, 5), (1, 6)], first.until)
     written(tmp_path, [(1, 5)], second.until)
+    (tmp_path / "prj_1.1-x.keys").touch()
     damage(second.path)
     assert [run.path for run in read_runs(tmp_path, "prj_1")] == [first.path]
     damage(first.path)
