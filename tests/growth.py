@@ -179,7 +179,8 @@ OPERATIONS: Final = (
     Operation("jobs of a minute without events", _run_minute),
     # Its ids are looked for in every event, and in the visitor rows of every experiment.
     Operation("erasure of a person that is not there", _erase_nobody, events=10, experiments=10),
-    Operation("removal of events of a day, none of which may go", _remove_a_day, events=10),
+    # Keeps the events of visitors of every experiment that runs.
+    Operation("removal of events of a day, none of which may go", _remove_a_day, events=10, experiments=2),
 )
 
 

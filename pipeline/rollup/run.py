@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
@@ -42,6 +42,9 @@ from pipeline.store.warehouse.events import has_table
 from pipeline.store.warehouse.incremental import event_keys, identity_links
 
 logger = logging.getLogger(__name__)
+
+# A run that takes no longer delays the refreshes that reads wait for, and makes no read older.
+SHORT_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +106,7 @@ class Rollup:
         self._clock = clock
         self._load_events = load_events
         self._running = threading.Lock()
-        # Done while a run holds up others that no read waits for.
+        # Done once a run holds up others for so long that no read waits for it.
         self._held_up = Future[None]()
         self._queueing = threading.Lock()
         self._queued: dict[str, Future[Outcome]] = {}
@@ -295,10 +298,12 @@ class Rollup:
     def pause(self) -> Iterator[None]:
         """Wait for the current run to end, and start no other inside the block."""
         with self._running:
-            self._held_up.set_result(None)
+            timer = threading.Timer(SHORT_SECONDS, self._held_up.set_result, [None])
+            timer.start()
             try:
                 yield
             finally:
+                timer.cancel()
                 self._held_up = Future()
 
     def close(self) -> None:
