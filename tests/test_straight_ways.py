@@ -30,7 +30,7 @@ ZONE = "America/New_York"
 GOALS: dict[str, GoalKind] = {"signed_up": "custom_event", "spent": "revenue"}
 # Clocks in New York go forward on 8 March 2026, the second of the days.
 FIRST = datetime(2026, 3, 7, tzinfo=UTC)
-ROWS = 6000
+ROWS = 3000
 METHODS: tuple[AnalysisMethod, ...] = ("frequentist", "bayesian")
 
 

@@ -119,12 +119,12 @@ def assert_all_of_the_sources(whole: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.long(seconds=36))])
+@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.long(seconds=14))])
 def test_import_is_whole_after_kills(tmp_path: Path, workers: Workers, kills: int) -> None:
     assert_all_of_the_file(survive(tmp_path, workers, kills))
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=40)
+@pytest.mark.long(seconds=14)
 def test_import_of_sources_is_whole_after_kills(tmp_path: Path, workers: Workers) -> None:
     assert_all_of_the_sources(survive(tmp_path, workers, 8, "source import"))

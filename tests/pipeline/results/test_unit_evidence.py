@@ -169,7 +169,7 @@ def assert_same(served: Report, frame: Report) -> None:
 def test_numbers_by_unit_are_those_of_a_data_frame(
     store: WorkingStore, fields: dict[str, Any], other_methods: list[dict[str, Any]]
 ) -> None:
-    project, experiment = counted(store, **fields)
+    project, experiment = counted(store, 30, **fields)
     for changes in ({}, *other_methods):
         experiment = store.change(experiment, **changes)
         report = store.results.report(experiment, project, now=LATER)
