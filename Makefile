@@ -119,8 +119,6 @@ PYTEST = $(RUN)python -m pytest -q -n $(WORKERS) --dist=loadfile --no-loadscope-
 export PYTEST_DEBUG_TEMPROOT ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 6000000 ] \
   2>/dev/null && [ -w /dev/shm ] && echo /dev/shm || echo $${TMPDIR:-/tmp})
 
-# The workers fill the cores: waking threads of Polars for small frames would take a quarter of the time of a refresh.
-test: export POLARS_MAX_THREADS ?= 1
 test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
 	@echo "First with the catalog on SQLite, then tests of the catalog on PostgreSQL: about twelve minutes on two cores."
 	@$(PYTEST)
