@@ -118,6 +118,8 @@ def open_services(
             nights=pipeline.nights,
             snapshots=pipeline.snapshots,
             runner=pipeline.runner,
+            erasing=pipeline.erasing,
+            lanes=pipeline.lanes,
             clock=pipeline.clock,
             exports=Exports(pipeline.warehouse, pipeline.results, settings),
             scheduler=scheduler,

@@ -50,7 +50,7 @@ class PipelineServices:
     nights: Nights
     snapshots: Snapshots
     runner: Runner
-    # Held by the one erasure of a person at a time.
+    # Held by the one erasure of a person at a time, and while reports of a night are kept.
     erasing: Lock = field(default_factory=Lock)
     # Messages to webhooks, by account.
     lanes: Lanes = field(default_factory=Lanes)

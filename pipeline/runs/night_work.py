@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from threading import Lock
 from typing import Final, Protocol
 
 from engine.design.experiment import Experiment
@@ -41,6 +42,10 @@ class NightStores(Protocol):
     @property
     def nights(self) -> Nights:
         """Reports of past nights."""
+
+    @property
+    def erasing(self) -> Lock:
+        """Held while a person is erased."""
 
     @property
     def clock(self) -> Callable[[], datetime]:
@@ -86,7 +91,9 @@ def rebuild_run(store: NightStores, run: Run, _report: ReportProgress) -> RunRes
     outcome = store.rollup.rebuild(project.id, chosen, at_night=at_night)
     if owed:
         experiments = store.catalog.experiments.of_project(project.id)
-        store.nights.keep(experiments, project, owed, run_id=run.id, now=store.clock())
+        # An erasure in between would not find the person in reports that are about to be kept.
+        with store.erasing:
+            store.nights.keep(experiments, project, owed, run_id=run.id, now=store.clock())
         store.catalog.job_records.note_done(NIGHTLY, project.id, owed[-1].isoformat())
     changed = {"recounted": outcome.recounted, "updated": outcome.updated}
     found = counted(store.warehouse, run, outcome, changed)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.jobs.jobs import rebuild_after_midnight
 from pipeline.results.filters import InvalidFilterError
+from pipeline.results.nights import Nights as KeptNights
 from pipeline.store.catalog.runs.run_record import Kind, Run, Trigger
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
@@ -188,3 +190,21 @@ def test_nights_without_the_service_are_made_before_the_imports_of_the_present_o
     nights.import_more("shop", 10)
     nights.poll()
     assert nights.kept == {0: 10, 1: 20, 2: 20, 3: 20, 4: 30}
+
+
+def test_no_person_is_erased_between_the_report_of_a_night_and_its_keeping(
+    nights: Nights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep, were_held = KeptNights.keep, list[bool]()
+
+    def noted(*arguments: Any, **named: Any) -> None:
+        were_held.append(nights.store.erasing.locked())
+        keep(*arguments, **named)
+
+    monkeypatch.setattr(KeptNights, "keep", noted)
+    nights.at(0, 3)
+    nights.import_more("shop", 10)
+    nights.poll()
+    assert nights.kept == {0: 10}
+    assert were_held == [True]
+    assert not nights.store.erasing.locked()
