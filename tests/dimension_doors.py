@@ -15,7 +15,7 @@ from api.app import create_app
 from pipeline.settings import Settings
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import DIMENSIONS
-from tests.api.customers import Customer, a_customer_of
+from tests.api.customers import Customer, a_browser, a_customer_of
 
 # What a sender says of a visitor, where not any text will do.
 VALUES: Final[Mapping[str, str]] = {
@@ -183,7 +183,7 @@ class Doors:
     def _options(self, dimension: str) -> list[str]:
         client = self.customer.client
         assert isinstance(client, TestClient)
-        browser = TestClient(client.app, follow_redirects=False)
+        browser = a_browser(client)
         assert browser.post("/sign-in", data={"key": self.customer.token}).status_code == 303
         page = browser.get(self.experiment).text
         _, _, rest = page.partition(f'<select id="filter-{dimension}" name="{dimension}">')

@@ -82,6 +82,14 @@ class Customer:
         return f"{project}/webhooks/{created.json()['data']['webhook']['id']}"
 
 
+def a_browser(client: TestClient, **options: Any) -> TestClient:
+    """Return a browser with cookies of its own, on the event loop that serves the client."""
+    browser = TestClient(client.app, **{"follow_redirects": False, **options})
+    # Otherwise each of its requests starts a thread with another loop, which takes as long as a small page.
+    browser.portal = client.portal
+    return browser
+
+
 def a_customer_of(client: TestClient, name: str = "Acme") -> Customer:
     """Create an account with the scale plan in the client's service."""
     services: Services = client.app.state.services  # type: ignore[attr-defined] # typed as any ASGI app

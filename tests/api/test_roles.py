@@ -14,7 +14,7 @@ from api.mcp.permissions import PERMISSION_OF, permissions_of
 from pipeline.settings import Settings
 from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.members import ROLES, Member
-from tests.api.customers import Customer, a_customer_of
+from tests.api.customers import Customer, a_browser, a_customer_of
 from tests.api.dashboard.conftest import form_token
 from tests.api.mcp.assistants import HEADERS
 
@@ -193,7 +193,7 @@ def over_mcp(actor: Customer) -> Try:
 
 def on_the_dashboard(actor: Customer) -> Try:
     assert isinstance(actor.client, TestClient)
-    browser = TestClient(actor.client.app, follow_redirects=False)
+    browser = a_browser(actor.client)
     assert browser.post("/sign-in", data={"key": actor.token}).status_code == 303
     # A page without forms has the token in the one to sign out.
     token = form_token(browser.get("/account"))

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from pipeline.settings import Settings
-from tests.api.customers import Customer, a_customer_of
+from tests.api.customers import Customer, a_browser, a_customer_of
 
 SignIn = Callable[[str], TestClient]
 
@@ -46,7 +46,7 @@ def sign_in(customer: Customer) -> SignIn:
 
     def browser_of(token: str) -> TestClient:
         assert isinstance(customer.client, TestClient)
-        browser = TestClient(customer.client.app, follow_redirects=False)
+        browser = a_browser(customer.client)
         answer = browser.post("/sign-in", data={"key": token})
         assert answer.status_code == 303, answer.text
         return browser
