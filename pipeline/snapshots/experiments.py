@@ -38,7 +38,7 @@ from pipeline.store.warehouse.erasure.segment_texts import digest_texts
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.unit_sums import count_mixed_units
 from pipeline.store.warehouse.visitor_export import write_visitors
-from pipeline.store.warehouse.visitors import column_of, read_columns
+from pipeline.store.warehouse.visitors import column_of, digest_rows, read_columns
 
 # Stored instead of a variant id in the sums of visitors counted in no variant.
 # Raise it where files get further columns, so that those of earlier versions are written again.
@@ -69,7 +69,6 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
     """Write the published results of an experiment; `cursor` is in the transaction that read `published`."""
     variants = _variants(cursor, experiment, published)
     counts = parquet.visitors_of_variants(cursor, experiment.id)
-    content = _content(experiment, published, variants, digest_texts(cursor, experiment.id))
     named = dict(enumerate(published.variants)) | _SET_ASIDE
     export = exported_visitors(
         experiment,
@@ -81,6 +80,8 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         is_published=True,
         with_keys=True,
     )
+    rows = digest_rows(cursor, experiment.id), digest_texts(cursor, experiment.id)
+    content = _content(experiment, published, variants, (rows, export.observed_until))
     writers: dict[str, Write] = {
         "visitors": lambda path: write_visitors(cursor, export, "parquet", path),
         "orders": partial(parquet.write_orders, cursor, experiment.id, published.goals),
@@ -131,12 +132,12 @@ def _units(cursor: Cursor, experiment: Experiment, counts: Mapping[int, int]) ->
 
 
 def _content(
-    experiment: Experiment, published: Published, variants: tuple[SnapshotVariant, ...], texts: int
+    experiment: Experiment, published: Published, variants: tuple[SnapshotVariant, ...], rows: object
 ) -> str:
-    """Hash all that the files of an experiment depend on, for their names; erasures change `texts` alone."""
+    """Hash all that the files of an experiment depend on, for their names: not how far it is counted."""
     names = [variant.name for variant in variants]
     columns = (_COLUMNS_VERSION, list(DIMENSIONS), attributes_of(experiment))
-    inputs = (SCHEMA_VERSION, columns, list(published), names, texts)
+    inputs = (SCHEMA_VERSION, columns, list(published._replace(covered_seq=0, as_of=0)), names, rows)
     return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()[:16]
 
 

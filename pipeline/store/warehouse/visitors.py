@@ -341,9 +341,18 @@ def add_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> None
 
 def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
     """Hash all visitors and orders, but for segments, whose codes depend on the order of counting."""
-    visitors, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))
     columns = read_columns(cursor, experiment_id)
-    hashed = ", ".join(name for name in columns if name not in _SEGMENTS)
+    return _digest(cursor, experiment_id, [name for name in columns if name not in _SEGMENTS])
+
+
+def digest_rows(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
+    """Hash all visitors and orders, the codes of their segments included."""
+    return _digest(cursor, experiment_id, read_columns(cursor, experiment_id))
+
+
+def _digest(cursor: Cursor, experiment_id: str, columns: Sequence[str]) -> tuple[int, ...]:
+    visitors, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))
+    hashed = ", ".join(columns)
     rows = cursor.execute(
         f"""
         SELECT count(*), coalesce(bit_xor(hash({hashed})), 0) FROM {visitors}

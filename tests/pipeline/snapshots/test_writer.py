@@ -17,7 +17,7 @@ from tests.pipeline.snapshots_at_hand import (
     named_in,
     rows_of,
 )
-from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 
 def test_a_snapshot_says_what_it_holds(store: WorkingStore) -> None:
@@ -118,6 +118,22 @@ def test_only_what_is_new_is_written_again(store: WorkingStore) -> None:
     assert (folder / events_file(1, 65_535)).stat().st_ino == kept
     assert files_in(folder) == named_in(folder) | {events_file(65_536, 70_004)}
     assert [one.id for one in small.write(project.id).experiments] == [over.id]
+
+
+def test_files_of_results_that_stay_are_not_written_again(store: WorkingStore) -> None:
+    project, seen = counted(store)
+    other = store.add_experiment(project)
+    store.write(project, *(an_exposure(other, 0, f"w{number}") for number in range(9)))
+    store.rollup.refresh(project.id)
+    before = {one.id: one for one in store.snapshots.write(project.id).experiments}
+    # An order of a known visitor changes no row of the other experiment, which counts it nevertheless.
+    store.write(project, a_purchase("v1", minute=3))
+    store.rollup.refresh(project.id)
+    after = {one.id: one for one in store.snapshots.write(project.id).experiments}
+    assert after[seen.id].visitors.path != before[seen.id].visitors.path
+    assert after[other.id].visitors.path == before[other.id].visitors.path
+    assert after[other.id].covered_seq > before[other.id].covered_seq
+    assert_whole(folder_of(store, project))
 
 
 def events_file(first: int, last: int) -> str:
