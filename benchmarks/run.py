@@ -21,6 +21,7 @@ BENCHMARKS = {
         "identified_rollup": "rollup of raw events with user ids",
         "file_rollups": "rollup of files of events by several processes, and on Spark",
         "refresh": "refresh after new events",
+        "nights": "night after new events, against a full count",
         "filtered_results": "results over visitor rows",
         "disk": "disk of events with UUID ids",
         "imports": "import of Parquet files",

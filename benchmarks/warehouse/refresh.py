@@ -141,15 +141,13 @@ def _compare(case: Case) -> dict[str, Any]:
         scans: list[Measured] = []
         for number in range(2 * ROUNDS):
             covered = newest_seq(warehouse, PROJECT.id) or 0
-            with warehouse.transaction() as cursor:
-                cursor.execute(_APPEND.format(among=int(case.stored * case.recent)))
+            append(warehouse, among=int(case.stored * case.recent))
             floors.append(_timed(partial(write_lean, warehouse, experiments, covered, _NEW)))
             limits.append(_timed(partial(write_lean, warehouse, experiments, covered, (*_NEW, *_FIND))))
             (scans if number % 2 else refreshes).append(
                 _measured(partial(refresh, warehouse, experiments), by_scan=bool(number % 2))
             )
-        with warehouse.transaction() as cursor:
-            cursor.execute(_APPEND.format(among=int(case.stored * case.recent)))
+        append(warehouse, among=int(case.stored * case.recent))
         with counted_warehouse() as work:
             refresh(warehouse, experiments)
         warehouse.close()
@@ -170,11 +168,17 @@ def _compare(case: Case) -> dict[str, Any]:
     }
 
 
-def refresh(warehouse: Warehouse, experiments: Sequence[Experiment]) -> None:
-    """Bring results up to date, by the function that the service uses."""
+def append(warehouse: Warehouse, *, among: int) -> None:
+    """Add NEW_EVENTS, some of visitors who had one of the last `among` events."""
+    with warehouse.transaction() as cursor:
+        cursor.execute(_APPEND.format(among=among))
+
+
+def refresh(warehouse: Warehouse, experiments: Sequence[Experiment], *, anew: bool = False) -> None:
+    """Bring results up to date, or count them anew, by the function that the service uses."""
     rules = CountingRules.of(PROJECT)
     with warehouse.cursor() as cursor:
-        befores = published.find_all(cursor, [one.id for one in experiments])
+        befores = {} if anew else published.find_all(cursor, [one.id for one in experiments])
     due = [Due(experiment=one, rules=rules, before=befores.get(one.id)) for one in experiments]
     newest = newest_seq(warehouse, PROJECT.id) or 0
     at_once = Settings().rollup_bucket_events

@@ -76,9 +76,7 @@ class RunRequest:
     ] = None
     night: Annotated[
         bool,
-        flag.described(
-            "For a rebuild: check as each night does, and count from the first event on where needed only."
-        ),
+        flag.described("For a rebuild: check as a night does, count anew where needed."),
     ] = False
     run_key: Annotated[
         str | None,

@@ -76,6 +76,10 @@ def test_runs_that_failed_drifted_or_wait_are_told(tmp_path: Path, project_id: s
     done = replace(failed, id="run_done", status="done", error=None, created_at=now - timedelta(hours=1))
     assert told(done) == [("runs", "warning")]
     assert ("drift", "problem") in told(replace(done, id="run_drift", drift=("exp_1",)))
+    weekly = replace(done, kind="rebuild", result={"count": "whole", "reason": "week", "why": "a week"})
+    assert "counts" not in {part for part, _ in told(replace(weekly, id="run_week"))}
+    differed = {**weekly.result, "reason": "events"}
+    assert ("counts", "problem") in told(replace(weekly, id="run_differed", result=differed))
 
 
 def test_a_damaged_store_is_told_with_what_to_do(tmp_path: Path, project_id: str) -> None:

@@ -19,7 +19,8 @@ from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*EVENT_DIMENSIONS, CUSTOM)
 _KEYS: Final = 2**64
-_MOST_REPEATS: Final = 1000
+# Last exposures that are looked at; more where all are repeats.
+_REPEATS: Final = (1, 1000)
 
 
 class Bucket(NamedTuple):
@@ -267,17 +268,26 @@ class EventReader:
     def last_exposures(self, variants: pl.DataFrame) -> dict[int, int | None]:
         """Find when the last exposure to each experiment of `variants` happened, but for flagged visitors.
 
-        None without one; experiments whose last _MOST_REPEATS exposures are all repeats are left out.
+        None without one; experiments whose last exposures, _REPEATS at most, are all repeats are left out.
         """
+        found: dict[int, int] = {}
+        with_exposures: set[int] = set()
+        for most in _REPEATS:
+            found, with_exposures = self._find_last(variants, most)
+            if with_exposures <= found.keys():
+                break
+        without = {*variants["experiment"]} - with_exposures
+        return dict.fromkeys(without) | found
+
+    def _find_last(self, variants: pl.DataFrame, most: int) -> tuple[dict[int, int], set[int]]:
+        """Find the last exposure among the last `most` of each experiment, and the experiments with any."""
         is_human = "NOT e.is_bot" if self.skip_bots else "true"
         counted = f"""
             FROM {{}} e JOIN arms a USING (experiment_id, variant_id)
             WHERE e.type = 'exposure' AND e.not_counted IS NULL AND {is_human}
               AND e.received_at BETWEEN a.received_from AND a.received_until
         """
-        last = (
-            f"SELECT a.experiment, unnest(max_by(e.event_key, e.occurred_at, {_MOST_REPEATS:d})) AS event_key"
-        )
+        last = f"SELECT a.experiment, unnest(max_by(e.event_key, e.occurred_at, {most:d})) AS event_key"
         with registered(self.cursor, "arms", variants):
             keys = fetch_frame(self.cursor, f"{last} {counted.format(self._events)} GROUP BY a.experiment")
             self.skip_repeats(keys["event_key"])
@@ -286,9 +296,7 @@ class EventReader:
                     SELECT a.experiment, max(e.occurred_at) {counted.format(self._each_once(self._events))}
                       AND e.event_key IN (SELECT event_key FROM last_exposures) GROUP BY a.experiment
                 """
-                found = dict(self.cursor.execute(query).fetchall())
-        without = {*variants["experiment"]}.difference(keys["experiment"])
-        return dict.fromkeys(without) | found
+                return dict(self.cursor.execute(query).fetchall()), {*keys["experiment"]}
 
     @property
     def has_identities(self) -> bool:

@@ -84,6 +84,22 @@ def test_the_service_carries_out_what_a_command_asks_for(run: Run, tmp_path: Pat
         assert run("rollup", "--data-dir", tmp_path, "--project", "prj_other").status == 1
 
 
+def test_a_night_checks_what_is_stored_and_says_what_it_counted(
+    run: Run, tmp_path: Path, experiment: str
+) -> None:
+    for expected in ("an earlier full count", "checked: all is as it was counted"):
+        night = run("rollup", "--data-dir", tmp_path, "--night")
+        assert (night.status, expected in night.out) == (0, True)
+    damage(tmp_path, experiment)
+    night = run("rollup", "--data-dir", tmp_path, "--night", "--json")
+    assert (night.status, night.json["runs"][0]["drift"]) == (DRIFT, [experiment])
+    result = night.json["runs"][0]["result"]
+    assert (result["count"], result["reason"], experiment in result["why"]) == ("whole", "sums", True)
+    listed = run("runs", "--data-dir", tmp_path, "--kind", "rebuild").out
+    assert [text in listed for text in ("sums", "checked", "first")] == [True] * 3
+    assert run("rollup", "--data-dir", tmp_path, "--night", "--full").status == 1
+
+
 def test_the_service_skips_projects_of_an_account_that_has_ended(
     run: Run, tmp_path: Path, experiment: str, account: dict[str, str]
 ) -> None:

@@ -126,6 +126,8 @@ def test_a_night_is_what_is_published_first_after_its_imports(nights: Nights) ->
     nights.poll()
     assert nights.kept == {0: 10, 1: 20}
     assert (nights.run_of(1).kind, nights.run_of(1).trigger) == ("rebuild", "schedule")
+    assert nights.run_of(0).result["reason"] == "first"
+    assert nights.run_of(1).result["reason"] == "changes"
     # Later imports are in the next night, which has imports of its own.
     nights.at(1, 14)
     nights.import_more("shop", 5)
@@ -173,7 +175,11 @@ def test_a_full_count_after_the_imports_makes_the_night_whatever_asked_for_it(ni
     nights.rebuild("api")
     nights.poll()
     assert nights.kept == {0: 10, 1: 20}
-    assert nights.run_of(1).trigger == "api"
+    assert (nights.run_of(1).trigger, nights.run_of(1).result["reason"]) == ("api", "asked")
+    nights.at(2, 3)
+    nights.import_more("shop", 1)
+    nights.rebuild("api", night=True)
+    assert (nights.kept[2], nights.run_of(2).result["count"]) == (21, "checked")
 
 
 def test_nights_without_the_service_are_made_before_the_imports_of_the_present_one(nights: Nights) -> None:
