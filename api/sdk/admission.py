@@ -1,10 +1,10 @@
 """Admission of SDK requests: rate limit, quotas, exposures that count, and storage."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
+import msgspec
 from fastapi import Request
 from starlette.requests import HTTPConnection
 
@@ -141,8 +141,7 @@ class VisitServices(SdkServices, Protocol):
         """Storage of events."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnAdmission:
+class OwnAdmission(msgspec.Struct, frozen=True):
     """Admission in the process that owns the store, where each call takes effect at once."""
 
     request: Request

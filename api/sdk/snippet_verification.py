@@ -32,7 +32,9 @@ class SnippetVerification:
         A catalog that is busy is left to the next call, so that no visitor's request fails.
         """
         project = cached.project
-        if project.snippet_verified or project.id in self._verified or not is_own_page(project, page):
+        if page is None or project.snippet_verified or project.id in self._verified:
+            return
+        if not is_own_page(project, page):
             return
         if len(self._verified) >= MAX_PROJECTS:
             self._verified.clear()

@@ -156,8 +156,10 @@ class Client:
     by_name: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
     # Of an event that tells nothing of its visitor, by whether a user is signed in; shared by all of them.
     segments: Mapping[bool, Segments] = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.is_bot, self.known)))
         object.__setattr__(self, "by_name", dict(self.known))
         segments = {
             is_user: Segments(
@@ -172,6 +174,10 @@ class Client:
             for is_user in _IDENTITIES
         }
         object.__setattr__(self, "segments", segments)
+
+    def __hash__(self) -> int:
+        """Return the hash, computed once, since a client is looked up for each of its events."""
+        return self._hash
 
     @classmethod
     def of_headers(cls, headers: Mapping[str, str], location: Location | None = None) -> "Client":

@@ -117,6 +117,8 @@ def project_named_in(body: bytes) -> str | None:
 
 def divided(body: EventBody) -> list[EventBody]:
     """Divide the events of a body into slices that take little time to decode."""
+    if body.size <= SLICE_BYTES and len(body.events) <= MAX_SLICE_EVENTS:
+        return [body]
     slices: list[list[msgspec.Raw]] = [[]]
     size = 0
     for event in body.events:

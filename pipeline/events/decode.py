@@ -7,7 +7,7 @@ import msgspec
 
 from engine.currencies import minor_units
 from engine.validation.sent_ids import MAX_ID_LENGTH
-from pipeline.events.attributes import UNKNOWN_CLIENT, Client, segments_of
+from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.events.body import EventBody
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.field_checks import (
@@ -19,6 +19,7 @@ from pipeline.events.field_checks import (
     optional_id,
 )
 from pipeline.events.hashing import hash64
+from pipeline.events.kept_segments import kept_segments_of
 from pipeline.events.project_ids import ProjectIds
 from pipeline.events.rejections import (
     LATE_REASON,
@@ -195,7 +196,7 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
         _check_exposure(event, context.project_ids)
     value, cents, currency = _value_of(event, context)
     url = checked_text("url", event.url, MAX_URL_LENGTH)
-    segments = segments_of(event.attributes, url, context.client, is_user=user_id is not None)
+    segments = kept_segments_of(event.attributes, url, context.client, is_user=user_id is not None)
     # By place, since so many names would take a fifth of the time of an event.
     return EventRow._make(
         (
@@ -291,7 +292,7 @@ def _conversion_row(event: ConvertEvent, context: RequestContext, sent_us: int |
     currency = checked_currency(event.currency)
     if context.browser_money is not None:
         context.browser_money.check_order(cents, currency, is_refund=is_refund)
-    segments = segments_of(event.attributes, None, context.client, is_user=user_id is not None)
+    segments = kept_segments_of(event.attributes, None, context.client, is_user=user_id is not None)
     return EventRow._make(
         (
             context.received_us,
