@@ -68,6 +68,13 @@ def checkpoint(services: PipelineServices) -> None:
         services.warehouse.checkpoint_when_idle()
 
 
+def give_back_memory(services: PipelineServices) -> None:
+    """Give back what the warehouse has cached while it was busy, once it is idle."""
+    # A smaller limit of memory might end a run or a snapshot.
+    with services.snapshots.pause(), services.rollup.pause():
+        services.warehouse.shrink_idle_cache()
+
+
 def start_scheduled_experiments(services: PipelineServices) -> None:
     """Start every experiment whose scheduled start has come."""
     start_scheduled(services.catalog, now=services.clock())
@@ -161,6 +168,7 @@ JOBS: Final = (
     Job("write_snapshots", lambda settings: min(_MINUTE, settings.snapshot_seconds), write_snapshots),
     Job("remove_events_beyond_retention", lambda _: _MINUTE, remove_events_beyond_retention),
     Job("checkpoint", lambda _: 60 * _MINUTE, checkpoint),
+    Job("give_back_memory", lambda _: 5 * _MINUTE, give_back_memory),
     # Well under the minute by which a change may be late, since the rollup takes some of it.
     Job("start_scheduled_experiments", lambda _: _MINUTE // 4, start_scheduled_experiments),
     Job("complete_scheduled_experiments", lambda _: _MINUTE // 4, complete_scheduled_experiments),

@@ -25,6 +25,7 @@ from pipeline.store.warehouse.connections.errors import (
     is_fatal,
 )
 from pipeline.store.warehouse.connections.reopening import ReopeningConnection
+from pipeline.store.warehouse.connections.use_time import UseTime
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +41,9 @@ _MIN_ROOM_BYTES: Final = 16 * 2**20
 # Beyond this more cached blocks do not make queries faster, as files are cached by the system too.
 _MOST_MEMORY: Final = 1536 * 2**20
 _KEPT_CACHE: Final = "256 MiB"
+# Below this share of the time with an open cursor, hardly anybody waits for what is cached. Jobs that find
+# nothing to do and checks of readiness take a tenth of it, on two crowded cores.
+_IDLE_SHARE: Final = 0.02
 # After a checkpoint that failed or had no room, until the next attempt during commits.
 _RETRY_SECONDS: Final = 10.0
 # How long a checkpoint waits for transactions in its way, and between two attempts.
@@ -79,6 +83,7 @@ class Warehouse:
         self._memory_limit = configuration["memory_limit"]
         self._connection = ReopeningConnection(partial(_connect, self.path, configuration))
         self._file = OpenFile(self.path)
+        self._use = UseTime()
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -109,7 +114,7 @@ class Warehouse:
     def cursor(self) -> Iterator[Cursor]:
         """Open a connection for one piece of work; each statement commits by itself."""
         require_time()
-        with self._errors():
+        with self._errors(), self._use.using():
             # A connection is busy until its result is read to the end, so callers never share one.
             cursor = self._connection.open_cursor()
             try:
@@ -195,6 +200,16 @@ class Warehouse:
                 cursor.execute(f"SET GLOBAL memory_limit = '{_KEPT_CACHE}'")
             finally:
                 cursor.execute(f"SET GLOBAL memory_limit = '{self._memory_limit}'")
+
+    def shrink_idle_cache(self) -> bool:
+        """Give back the memory of cached blocks as above where next to nothing was asked since the last call.
+
+        What refreshes, snapshots and reads of results left there would stay until the end of the process.
+        """
+        is_idle = self._use.take_share() < _IDLE_SHARE
+        if is_idle:
+            self.shrink_cache()
+        return is_idle
 
     def close(self, *, with_checkpoint: bool = True) -> None:
         """Checkpoint, where that is wanted and possible, and release the file."""

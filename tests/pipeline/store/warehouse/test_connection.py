@@ -12,6 +12,7 @@ from pipeline.settings import Settings
 from pipeline.store.warehouse import connection
 from pipeline.store.warehouse.connection import Warehouse, WarehouseBusyError
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.connections.use_time import UseTime
 from tests.waiting import wait_until
 
 # A process of its own that opens a warehouse, does something, and says so.
@@ -207,4 +208,24 @@ def test_a_smaller_cache_gives_memory_back_and_keeps_the_limit(
         assert kept <= 8 * 2**20
         assert limit_after == limit
         assert cursor.execute("SELECT bit_xor(n) FROM numbers").fetchall() == [(total,)]
+    warehouse.close()
+
+
+def test_an_idle_warehouse_gives_memory_back_and_a_busy_one_keeps_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = Warehouse.open(settings)
+    shrunk: list[bool] = []
+    monkeypatch.setattr(warehouse, "shrink_cache", lambda: shrunk.append(True))
+    now = [0.0]
+    monkeypatch.setattr(warehouse, "_use", UseTime(lambda: now[0]))
+    with warehouse.cursor():
+        now[0] += 8.0
+    now[0] += 292.0
+    assert not warehouse.shrink_idle_cache()
+    with warehouse.cursor():
+        now[0] += 4.0
+    now[0] += 296.0
+    assert warehouse.shrink_idle_cache()
+    assert shrunk == [True]
     warehouse.close()
