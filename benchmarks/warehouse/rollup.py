@@ -3,7 +3,7 @@
 Each runs in a process of its own on a copy of the same warehouse. The peers named `totals` come to the
 totals of each variant only; those named `every sum` also to the rows of visitors and to the sums by day
 and segment that the rollup publishes. The bare limit is `Polars, every sum`: one pass over a Parquet
-file, with nothing stored.
+file, which stores the rows of visitors in the warehouse, and nothing else.
 """
 
 import json
@@ -118,7 +118,7 @@ def _in_sql(*statements: str) -> Callable[[Warehouse], Totals]:
 
 
 def _every_sum_in_polars(warehouse: Warehouse) -> Totals:
-    return polars_every_sum(warehouse.path.parent / EVENTS_FILE)
+    return polars_every_sum(warehouse.path.parent / EVENTS_FILE, warehouse)
 
 
 def _in_polars(warehouse: Warehouse, *, identified: bool = False) -> Totals:
