@@ -56,9 +56,10 @@ def _list_spared_keys(cursor: Cursor, project_id: str, until: int, experiments: 
     of_old = "SELECT unnest([visitor_key, user_key]) FROM old_events"
     # A row has the key of its person, which may be in no old event where the person has several.
     among = "" if identities.exist else f" WHERE visitor_key IN ({of_old})"
-    rows = [f"SELECT visitor_key FROM {result_table('visitors', one)}{among}" for one in experiments]
+    rows = [f"SELECT visitor_key FROM {result_table('visitors', one)}" for one in experiments]
     for first in range(0, len(rows), _TABLES_AT_ONCE):
-        run(f"INSERT INTO spared_keys {' UNION '.join(rows[first : first + _TABLES_AT_ONCE])}")
+        group = " UNION ALL ".join(rows[first : first + _TABLES_AT_ONCE])
+        run(f"INSERT INTO spared_keys SELECT DISTINCT visitor_key FROM ({group}){among}")
     if identities.exist:
         identities.join_all()
         persons = " UNION ".join(
