@@ -220,7 +220,7 @@ def allowed_methods(request: Request) -> str:
     """List the methods of the path; the framework would name those of its first route only."""
     scope = {"type": "http", "path": request.url.path, "root_path": "", "headers": []}
     # A mounted application takes what is left.
-    routes = [route for route in request.app.state.operations if not isinstance(route, Mount)]
+    routes = [route for route in request.app.state.operations() if not isinstance(route, Mount)]
     return ", ".join(
         method
         for method in METHODS

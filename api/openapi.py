@@ -77,15 +77,11 @@ def taking(body: Body | type[BaseModel], *, is_required: bool = True) -> dict[st
     return {"requestBody": {"required": is_required, "content": {"application/json": {"schema": schema}}}}
 
 
-def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """Return the function that makes the document of an app, once."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app)
-        return app.openapi_schema
-
-    return openapi
+def document_of(app: FastAPI) -> dict[str, Any]:
+    """Return the document of an app, which is made once."""
+    if app.openapi_schema is None:
+        app.openapi_schema = _document(app)
+    return app.openapi_schema
 
 
 def described_by(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
@@ -103,7 +99,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         title=app.title,
         version=app.version,
         description=ABOUT,
-        routes=app.state.operations,
+        routes=app.state.operations(),
         openapi_version="3.1.0",
     )
     schemas: dict[str, Any] = document["components"]["schemas"]

@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
+from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from api.bodies.slices import Turns
@@ -91,12 +92,12 @@ class CollectorApp:
     def __init__(self, services: CollectorServices) -> None:
         """Answer with the services of a collector."""
         self._owner = services.owner
-        router = APIRouter()
-        for path, endpoint in ENDPOINTS.items():
-            router.add_api_route(path, retry_when_stale(endpoint), methods=["POST"], response_model=None)
+        routes = [
+            Route(path, retry_when_stale(endpoint), methods=["POST"]) for path, endpoint in ENDPOINTS.items()
+        ]
         middleware = [
             Middleware(OuterMiddleware, networks=services.settings.trusted_networks),
-            Middleware(SdkEndpoints, routes=router.routes),
+            Middleware(SdkEndpoints, routes=routes),
         ]
         self._events = Starlette(middleware=middleware)
         self._events.state.services = services

@@ -31,7 +31,7 @@ PERMISSION_OF: Final[Mapping[Callable[..., Any], Permission]] = {
 
 def permissions_of(app: FastAPI) -> dict[str, tuple[Permission, ...]]:
     """Return the permissions that every operation requires, by operation id."""
-    routes = (context.original_route for context in iter_route_contexts(app.state.operations))
+    routes = (context.original_route for context in iter_route_contexts(app.state.operations()))
     return {
         route.name: tuple(PERMISSION_OF[call] for call in _calls(route.dependant) if call in PERMISSION_OF)
         for route in routes

@@ -4,16 +4,17 @@ import logging
 import math
 import threading
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from limits.errors import StorageError
-from limits.storage import Storage, storage_from_string
 
 from api.errors import ApiError
 from api.middleware.answer_headers import RawHeaders
 from api.middleware.local_counts import LocalCounts
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from limits.storage import Storage
 
 WINDOW_SECONDS: Final = 60
 IN_MEMORY: Final = "memory://"
@@ -69,6 +70,8 @@ class RateLimits:
         The count is kept apart from the limit, so that a changed limit applies from the next request.
         """
         if self._shared is not None and time.monotonic() >= self._retry_at:
+            from limits.errors import StorageError  # noqa: PLC0415 - slow, and of a shared store alone
+
             try:
                 return _count(self._shared, subject, limit)
             except StorageError as error:
@@ -81,7 +84,7 @@ class RateLimits:
             return _count(self._local, subject, limit)
 
 
-def _count(storage: Storage | LocalCounts, subject: str, limit: int) -> Window:
+def _count(storage: "Storage | LocalCounts", subject: str, limit: int) -> Window:
     if storage.get_expiry(subject) - time.time() > 2 * WINDOW_SECONDS:
         # Otherwise a window that began while the clock was ahead would last until then.
         logger.warning("the clock was set back: the window of %s begins anew", subject)
@@ -97,7 +100,9 @@ def _count(storage: Storage | LocalCounts, subject: str, limit: int) -> Window:
     return Window(limit, used, min(max(seconds, 1), WINDOW_SECONDS), is_exceeded)
 
 
-def _storage_at(url: str) -> Storage:
+def _storage_at(url: str) -> "Storage":
+    from limits.storage import Storage, storage_from_string  # noqa: PLC0415 - slow, and of a shared store alone
+
     storage = storage_from_string(url, wrap_exceptions=True, **REMOTE_OPTIONS)
     assert isinstance(storage, Storage)  # noqa: S101 - only async+ URLs give another type
     return storage

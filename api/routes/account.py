@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from api.deps import AccountAuditor, AccountReader, CatalogDep, PageNumber, PerPage
 from api.errors import KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
+from api.routers import PREFIX, router_at
 from api.schemas.account import Account, AuditEntry, Usage
 from api.schemas.envelopes import Listing, Meta, Single
 
-router = APIRouter(
-    prefix="/account", tags=["Account"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
+router = router_at(
+    PREFIX + "/account", tags=["Account"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
 )
 
 

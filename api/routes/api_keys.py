@@ -2,19 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from api.bodies.json_body import JsonObject
 from api.deps import CatalogDep, KeyManager, Now
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.api_keys import ApiKey, ApiKeyInput, IssuedKey, NewApiKey, RevokedApiKey
 from api.schemas.envelopes import Single
 from pipeline.requests.api_keys import create_key
 
-router = APIRouter(
-    prefix="/account/api_keys",
+router = router_at(
+    PREFIX + "/account/api_keys",
     tags=["API keys"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES),

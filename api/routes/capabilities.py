@@ -1,15 +1,14 @@
 """Capabilities: the values that experiments accept."""
 
-from fastapi import APIRouter
-
 from api.deps import CapabilitiesReader
 from api.errors import KEY_CODES, documented
+from api.routers import PREFIX, router_at
 from api.schemas.capabilities import TargetingField
 from api.schemas.envelopes import Single
 from engine.design.targeting.fields import TARGETING_FIELDS
 from engine.vocabulary import ChangeAction, ExperimentType, GoalType, LifecycleTrigger, words
 
-router = APIRouter(prefix="/capabilities", tags=["Capabilities"], responses=documented(*KEY_CODES))
+router = router_at(PREFIX + "/capabilities", tags=["Capabilities"], responses=documented(*KEY_CODES))
 
 
 @router.get("/targeting_fields", response_model_exclude_none=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response, Security
+from fastapi import Path, Query, Request, Response, Security
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -26,6 +26,7 @@ from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.preconditions import TAG_HEADER, PreconditionDep, documented_write, encoded, tag
 from api.results.answers import TAGGED, respond
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.experiments import CompletedExperiment, Experiment, ExperimentDetail, described
 from api.schemas.inputs import EXPERIMENT_INPUT
@@ -34,8 +35,8 @@ from engine.design.experiment import Experiment as ExperimentValue
 from engine.vocabulary import Status
 from pipeline.requests.experiments import create_draft, revise_draft
 
-router = APIRouter(
-    prefix="/projects/{project_id}/experiments",
+router = router_at(
+    PREFIX + "/projects/{project_id}/experiments",
     tags=["Experiments"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

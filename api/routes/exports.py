@@ -4,12 +4,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, BinaryIO, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 
 from api.deps import ExperimentOfReadableResults, ProjectOfReadableResults, ResultsReader, ServicesDep
 from api.errors import KEY_CODES, documented
 from api.results.threads import on_results_threads
+from api.routers import PREFIX, router_at
 from api.schemas.segment_filters import ExportQuery
 from pipeline.clock import utc_now
 from pipeline.store.warehouse.visitor_export import Form
@@ -29,8 +30,8 @@ FILE: Final[dict[int | str, dict[str, Any]]] = {
     }
 }
 CHUNK_BYTES: Final = 2**20
-router = APIRouter(
-    prefix="/projects/{project_id}/experiments/{id}/results",
+router = router_at(
+    PREFIX + "/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
     responses=documented(*KEY_CODES, "not_found", "validation_error", "unavailable"),
 )

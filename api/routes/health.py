@@ -5,14 +5,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from api.deps import ServicesDep
 from api.errors import RETRY_AFTER_SECONDS, ApiError, documented
+from api.routers import router_at
 from api.services import Services
 
-router = APIRouter(tags=["Health"])
+router = router_at("", tags=["Health"])
 # Reopening the warehouse takes seconds; after so long a restart is the better attempt.
 GIVEN_UP_AFTER_SECONDS: Final = 60
 CHECK_SECONDS: Final = 3.0

@@ -2,19 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from api.bodies.json_body import JsonObject
 from api.deps import AccountReader, CatalogDep, KeyManager
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.account import Member, MemberChanges, MemberInput
 from api.schemas.envelopes import Single
 from pipeline.requests.members import add_member, change_member
 
-router = APIRouter(
-    prefix="/account/members",
+router = router_at(
+    PREFIX + "/account/members",
     tags=["Account"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES),

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -18,14 +18,15 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import METRIC_INPUT
 from api.schemas.metrics import Metric
 from engine.design.metrics.metric import draft_metric, revise_metric
 from pipeline.store.catalog.ids import new_id
 
-router = APIRouter(
-    prefix="/projects/{project_id}/metrics",
+router = router_at(
+    PREFIX + "/projects/{project_id}/metrics",
     tags=["Metrics"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

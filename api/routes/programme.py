@@ -1,15 +1,14 @@
 """Programme: the past tests of a project together."""
 
-from fastapi import APIRouter
-
 from api.deps import CatalogDep, ProjectOfReadableResults
 from api.errors import KEY_CODES, documented
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Single
 from api.schemas.programme import Programme
 from engine.analysis.programme import programme_of
 
-router = APIRouter(
-    prefix="/projects/{project_id}/programme",
+router = router_at(
+    PREFIX + "/projects/{project_id}/programme",
     tags=["Results"],
     responses=documented(*KEY_CODES, "not_found"),
 )

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from fastapi import APIRouter, BackgroundTasks
+from fastapi import BackgroundTasks
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -23,6 +23,7 @@ from api.idempotency.route import IdempotentRoute
 from api.installation import describe_installation
 from api.openapi import taking
 from api.results.threads import on_results_threads
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import PROJECT_INPUT
 from api.schemas.projects import NewProject, Project, ProjectInstallation, ProjectStats
@@ -34,8 +35,8 @@ from pipeline.results.project_totals import ProjectExperiments
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.ids import new_id, new_sdk_key
 
-router = APIRouter(
-    prefix="/projects", tags=["Projects"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
+router = router_at(
+    PREFIX + "/projects", tags=["Projects"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
 )
 
 

@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from api.deps import ExperimentOfReadableResults, NightsDep, Now, ProjectOfReadableResults, ResultsDep
 from api.errors import KEY_CODES, documented, merged
 from api.results.answers import TAGGED, kept_while_unchanged
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Single
 from api.schemas.results import Day, Results, Summary, days_of
 from api.schemas.segment_filters import ResultsQuery, SegmentsQuery, TimeseriesQuery
@@ -14,8 +15,8 @@ from api.schemas.segment_results import Segments
 from engine.design.experiment import Experiment, Goal
 from pipeline.store.catalog.errors import NotFoundError
 
-router = APIRouter(
-    prefix="/projects/{project_id}/experiments/{id}/results",
+router = router_at(
+    PREFIX + "/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
     responses=merged(TAGGED, documented(*KEY_CODES, "not_found", "validation_error", "unavailable")),
 )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Path, Query, Request
+from fastapi import BackgroundTasks, Path, Query, Request
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -19,14 +19,15 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import RUN_INPUT
 from api.schemas.runs import Run
 from pipeline.requests.runs import read_run
 from pipeline.store.catalog.runs.run_record import Kind, Status
 
-router = APIRouter(
-    prefix="/projects/{project_id}/runs",
+router = router_at(
+    PREFIX + "/projects/{project_id}/runs",
     tags=["Runs"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

@@ -5,10 +5,11 @@
 
 from typing import Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.inputs import CONVERSION_BATCH, TRACK_BATCH, VISIT
 from api.schemas.sdk import EventResults, VisitAnswer
 from api.sdk.access import OPEN_TO_BROWSERS
@@ -17,7 +18,7 @@ from api.sdk.init import answer_init
 from api.sdk.track import answer_conversions, answer_events
 
 ROUTER_RESPONSES: Final = documented(*KEY_CODES, "not_found", *BODY_CODES, "unavailable")
-router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSES)
+router: Final = router_at(PREFIX + "/sdk", tags=["SDK"], responses=ROUTER_RESPONSES)
 
 
 @router.post(

@@ -2,13 +2,12 @@
 
 from functools import partial
 
-from fastapi import APIRouter
-
 from api.bodies.json_body import OptionalJsonObject
 from api.deps import CatalogDep, Now, ProjectsWriter, ReadableProject, WritableProject
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Single
 from api.schemas.inputs import SDK_KEY_ROTATION
 from api.schemas.sdk_keys import SdkKeys
@@ -16,8 +15,8 @@ from engine.design.project import expire_sdk_keys as without_previous
 from engine.design.project import rotate_sdk_key as rotated
 from pipeline.store.catalog.ids import new_sdk_key
 
-router = APIRouter(
-    prefix="/projects/{id}",
+router = router_at(
+    PREFIX + "/projects/{id}",
     tags=["Projects"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

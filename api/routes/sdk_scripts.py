@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
+from api.routers import router_at
 from api.sdk.script_files import DEBUG, PREVIEW
 from api.sdk.scripts import SCRIPT_RESPONSES, answer_custom_script, answer_snippet, answer_tool
 
-router: Final = APIRouter(prefix="/sdk/v1", tags=["SDK"], responses=SCRIPT_RESPONSES)
+router: Final = router_at("/sdk/v1", tags=["SDK"], responses=SCRIPT_RESPONSES)
 
 
 @router.get("/{sdk_key}.js", response_class=Response)

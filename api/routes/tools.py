@@ -1,19 +1,18 @@
 """Tools: calculations that change nothing."""
 
-from fastapi import APIRouter
-
 from api.bodies.json_body import JsonObject
 from api.deps import CapabilitiesReader
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Single
 from api.schemas.inputs import SAMPLE_SIZE_INPUT
 from api.schemas.tools import SampleSize
 from engine.design.planning.calculator import answer, read_question
 
-router = APIRouter(
-    prefix="/tools", tags=["Tools"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
+router = router_at(
+    PREFIX + "/tools", tags=["Tools"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
 )
 
 

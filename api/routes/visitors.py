@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 
 from api.deps import ProjectOfWritableRuns, ProjectsWriter, ServicesDep
 from api.errors import KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.middleware.encoded_slashes import last_segment
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Single
 from api.schemas.projects import Erasure
 from pipeline.erasure.person_erasure import IdType, erase
 
-router = APIRouter(
-    prefix="/projects/{project_id}/visitors",
+router = router_at(
+    PREFIX + "/projects/{project_id}/visitors",
     tags=["Visitors"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

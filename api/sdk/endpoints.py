@@ -1,17 +1,27 @@
 """SDK endpoints, answered before the framework routes a request."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fastapi import Request, Response
-from fastapi.routing import iter_route_contexts
-from starlette.routing import BaseRoute
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.errors import HANDLED, answer_to
+from api.middleware.cors import PATHS
+from api.sdk.config_answer import answer_config
 from api.sdk.indexed_request import IndexedRequest
+from api.sdk.init import answer_init
+from api.sdk.track import answer_conversions, answer_events
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+# The description of each is that of the route with its path in `api.routes.sdk`.
+ROUTES: Final = (
+    Route(f"{PATHS}track", answer_events, methods=["POST"]),
+    Route(f"{PATHS}convert", answer_conversions, methods=["POST"]),
+    Route(f"{PATHS}config", answer_config),
+    Route(f"{PATHS}init", answer_init, methods=["POST"]),
+)
 
 
 class SdkEndpoints:
@@ -20,16 +30,14 @@ class SdkEndpoints:
     The framework's routing, dependencies and exit stacks take longer than the work on an event.
     """
 
-    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute]) -> None:
+    def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
         """Take the routes, whose endpoints get the bare request and return the response."""
         self._app = app
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {
+            # HEAD is among them with GET, and gets no body.
             (method, route.path): route.endpoint
-            for route in iter_route_contexts(routes)
-            if route.endpoint is not None
-            for declared in route.methods or ()
-            # Such an endpoint sends no body to HEAD.
-            for method in ((declared, "HEAD") if declared == "GET" else (declared,))
+            for route in routes
+            for method in route.methods or ()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

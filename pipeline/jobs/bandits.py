@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-from engine.analysis.automation.bandit_weights import NewWeights, next_weights
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.reweighting import reweight
@@ -12,6 +12,9 @@ from pipeline.results.results import Results
 from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from engine.analysis.automation.bandit_weights import NewWeights
 
 
 class _ChangedError(Exception):
@@ -38,6 +41,8 @@ def move_weights(
 def _update_weights(
     catalog: Catalog, results: Results, experiment: Experiment, clock: Callable[[], datetime]
 ) -> None:
+    from engine.analysis.automation.bandit_weights import next_weights  # noqa: PLC0415 - slow, and not needed at a start
+
     now = clock()
     try:
         project = catalog.projects.find(experiment.project_id)
@@ -51,7 +56,7 @@ def _update_weights(
 
 
 def _save(
-    catalog: Catalog, analyzed: Experiment, new_weights: NewWeights, clock: Callable[[], datetime]
+    catalog: Catalog, analyzed: Experiment, new_weights: "NewWeights", clock: Callable[[], datetime]
 ) -> None:
     def decide(current: Experiment) -> Experiment:
         # The weights hold for the experiment that was analyzed, not for a later version.
@@ -64,6 +69,6 @@ def _save(
     catalog.experiments.change(analyzed.project_id, analyzed.id, decide, actor=actor)
 
 
-def _reason(experiment: Experiment, new_weights: NewWeights) -> str:
+def _reason(experiment: Experiment, new_weights: "NewWeights") -> str:
     best = max(range(len(new_weights.chance)), key=new_weights.chance.__getitem__)
     return f"{experiment.variants[best].id} is best with a chance of {new_weights.chance[best]:.1%}"

@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from engine.analysis.automation.early_stopping import early_winner, open_outcomes, waits_for_outcomes
 from engine.analysis.evidence.evidence import Evidence
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
@@ -139,6 +138,11 @@ def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -
     Where outcomes of its visitors are still to come it is paused, so that nobody new enters, and completed
     once they are known. ExceptionGroup of the failures.
     """
+    from engine.analysis.automation.early_stopping import (  # noqa: PLC0415 - slow, and not needed at a start
+        early_winner,
+        open_outcomes,
+        waits_for_outcomes,
+    )
 
     def complete(experiment: Experiment) -> None:
         project = catalog.projects.find(experiment.project_id)

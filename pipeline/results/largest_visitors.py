@@ -7,7 +7,6 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from engine.analysis.comparison.influence import may_decide
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.largest_visitors import MOST, LargestVisitors
 from engine.analysis.evidence.visitor_values import VisitorValues
@@ -100,6 +99,8 @@ def _until(kept: pl.DataFrame, last_days: Mapping[int, int]) -> pl.DataFrame:
 
 def goals_to_look_into(experiment: Experiment, evidence: Evidence, extremes: pl.DataFrame) -> list[int]:
     """List the goals, by place, on which single visitors may decide a comparison."""
+    from engine.analysis.comparison.influence import may_decide  # noqa: PLC0415 - slow, and not needed at a start
+
     values = VisitorValues.of(evidence.revenue) if evidence.values is None else evidence.values
     smallest, largest, denominator = (
         _by_cell(extremes, name, values.value.n.shape) / unit

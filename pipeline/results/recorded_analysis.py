@@ -3,7 +3,6 @@
 import logging
 from datetime import datetime
 
-from engine.analysis.analyze import analyze
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.results.report import Report
 from engine.design.experiment import Experiment
@@ -28,6 +27,8 @@ def analyze_and_record(  # noqa: PLR0913  # everything that an analysis depends 
     looks, whichever process recorded them. `is_finished` where the data are complete and judged by one look.
     A look that cannot be written, as on a full disk, is recorded by a later read or job.
     """
+    from engine.analysis.analyze import analyze  # noqa: PLC0415 - slow, and not needed at a start
+
     report = analyze(
         experiment,
         evidence,

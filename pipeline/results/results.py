@@ -7,13 +7,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from engine.analysis.analyze import analyze
 from engine.analysis.comparison.plan import plan_analysis
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
-from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN
 from engine.design.project import Project
@@ -127,6 +125,8 @@ class Results:
     def _report_of(self, read: _Asked, *, is_finished: bool = False) -> Report:
         evidence, currency = self._evidence_of(read), read.project.revenue_currency
         if read.segment:
+            from engine.analysis.analyze import analyze  # noqa: PLC0415 - slow, and not needed at a start
+
             return analyze(read.experiment, evidence, now=read.now, currency=currency, is_segment=True)
         return analyze_and_record(
             read.experiment, evidence, self._looks, now=read.now, currency=currency, is_finished=is_finished
@@ -211,6 +211,8 @@ class Results:
 
         Raises InvalidFilterError for an invalid dimension.
         """
+        from engine.analysis.segments.analyze import analyze_segments  # noqa: PLC0415 - slow, and not needed at a start
+
         validate_dimension(dimension)
         evidence = self.segment_evidence(experiment, project, now=now)
         return analyze_segments(experiment, evidence, goal_id=goal_id, dimension=dimension)

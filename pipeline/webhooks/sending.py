@@ -11,13 +11,10 @@ from urllib.parse import urlsplit
 import httpcore2
 
 from pipeline.webhooks.endpoint_addresses import Address, Network, is_of, is_permitted
+from pipeline.webhooks.sending_error import SendingError
 
 # From the lookup of the name to the status of the answer.
 TIMEOUT_SECONDS: Final = 10.0
-
-
-class SendingError(Exception):
-    """A message could not be sent, or was not answered; the text says why."""
 
 
 class Sender:

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cryptography.fernet import InvalidToken
 
@@ -20,8 +20,11 @@ from pipeline.services import PipelineServices
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.webhooks.announced_results import ObservedResults
 from pipeline.store.catalog.webhooks.webhook_records import Delivery, DisabledReason, Webhook
-from pipeline.webhooks.sending import Sender, SendingError
+from pipeline.webhooks.sending_error import SendingError
 from pipeline.webhooks.signatures import headers_of
+
+if TYPE_CHECKING:
+    from pipeline.webhooks.sending import Sender
 
 # The wait after each failed attempt; a message that is older than a day is given up.
 WAITS: Final = (
@@ -96,8 +99,15 @@ class _Courier:
         self._clock = services.clock
         self._deliveries = services.catalog.deliveries
         self._cipher = open_cipher(services.settings)
-        self._sender = Sender(services.settings.reachable_networks)
+        self._networks = services.settings.reachable_networks
         self._is_closing = services.lanes.is_closing
+
+    @cached_property
+    def _sender(self) -> "Sender":
+        # Its package is slow to import, and most services have no webhooks.
+        from pipeline.webhooks.sending import Sender  # noqa: PLC0415 - see above
+
+        return Sender(self._networks)
 
     def deliver_all(self, webhook: Webhook, deliveries: Sequence[Delivery]) -> None:
         """Send messages to one webhook until one fails, for a few seconds."""

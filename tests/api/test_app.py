@@ -5,8 +5,11 @@ from pathlib import Path
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from api.app import PREFIX, RESOURCES, create_app
+from api.app import create_app
+from api.resources import RESOURCES
+from api.routers import PREFIX
 from api.routes import sdk
+from api.sdk.endpoints import ROUTES as SDK_ROUTES
 from pipeline.settings import Settings
 
 
@@ -18,6 +21,15 @@ def test_the_store_is_opened_when_the_application_serves(tmp_path: Path) -> None
     with TestClient(app) as client:
         assert client.get("/readyz").json()["status"] == "ready"
     assert folder.exists()
+
+
+def test_the_endpoints_of_visitors_are_described_by_routes() -> None:
+    described = {
+        (route.path, *sorted(route.methods or ()))
+        for route in sdk.router.routes
+        if isinstance(route, APIRoute)
+    }
+    assert described == {(route.path, *sorted({*(route.methods or ())} - {"HEAD"})) for route in SDK_ROUTES}
 
 
 def test_a_route_is_named_by_its_function() -> None:

@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, BackgroundTasks, Query
+from fastapi import BackgroundTasks, Query
 
 from api.deps import Now, ProjectOfWritableRuns, ProjectsWriter, ServicesDep
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.routes.imports.import_body import SUFFIXES, ImportBody, ImportBodyDep
 from api.routes.imports.import_query import ImportQuery
 from api.schemas.envelopes import Single
@@ -19,8 +20,8 @@ from pipeline.imports.import_requests import file_import, source_import
 from pipeline.runs.described_sources import with_origin
 from pipeline.store.catalog.runs.run_record import Run as RunRecord
 
-router = APIRouter(
-    prefix="/projects/{project_id}/imports",
+router = router_at(
+    PREFIX + "/projects/{project_id}/imports",
     tags=["Runs"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from api.deps import (
     CatalogDep,
@@ -15,11 +15,12 @@ from api.deps import (
 )
 from api.errors import KEY_CODES, ApiError, documented
 from api.idempotency.route import IdempotentRoute
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.webhooks import Delivery
 
-router = APIRouter(
-    prefix="/projects/{project_id}/webhooks/{id}",
+router = router_at(
+    PREFIX + "/projects/{project_id}/webhooks/{id}",
     tags=["Webhooks"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

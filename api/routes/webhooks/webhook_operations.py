@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from api.bodies.json_body import JsonObject, OptionalJsonObject
 from api.deps import (
@@ -19,13 +19,14 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import SECRET_ROTATION, WEBHOOK_INPUT
 from api.schemas.webhooks import Webhook, WebhookWithSecret
 from pipeline.webhooks.webhook_requests import draft_webhook, revise_webhook, rotation_of
 
-router = APIRouter(
-    prefix="/projects/{project_id}/webhooks",
+router = router_at(
+    PREFIX + "/projects/{project_id}/webhooks",
     tags=["Webhooks"],
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),

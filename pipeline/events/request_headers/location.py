@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
-import maxminddb
+if TYPE_CHECKING:
+    import maxminddb
 
 MAX_TEXT: Final = 256
 # Headers in which a content network or a proxy gives the visitor's location; the first one present wins.
@@ -41,12 +42,7 @@ class Locations:
 
     def __init__(self, path: Path | None = None) -> None:
         """Open a file of network addresses; without one, headers alone tell. LocationFileError."""
-        self._database: maxminddb.Reader | None = None
-        if path is not None:
-            try:
-                self._database = _open_copy(path)
-            except (OSError, maxminddb.InvalidDatabaseError) as error:
-                raise LocationFileError(f"TRUELIFT_GEOIP_FILE={path}: {error}") from error
+        self._database = None if path is None else _open_copy(path)
         # A record takes longer to read than an event to decode, and a visitor sends several.
         self._find = lru_cache(maxsize=4_096)(self._read)
 
@@ -71,6 +67,8 @@ class Locations:
     def _read(self, address: str | None) -> Location:
         if self._database is None or address is None:
             return UNKNOWN_LOCATION
+        import maxminddb  # noqa: PLC0415 - of a file alone
+
         try:
             record = self._database.get(address)
         except (ValueError, maxminddb.InvalidDatabaseError):
@@ -82,18 +80,22 @@ class Locations:
 UNKNOWN_LOCATION: Final = Location()
 
 
-def _open_copy(path: Path) -> maxminddb.Reader:
-    """Open a copy without a name, which lasts as long as it is open.
+def _open_copy(path: Path) -> "maxminddb.Reader":
+    """Open a copy without a name, which lasts as long as it is open; LocationFileError.
 
     The file itself is mapped into memory: to write over it would end the process by a bus error.
     """
-    with path.open("rb") as file, NamedTemporaryFile(suffix=path.suffix) as copy:
-        shutil.copyfileobj(file, copy)
-        copy.flush()
+    import maxminddb  # noqa: PLC0415 - of a file alone
+
+    with NamedTemporaryFile(suffix=path.suffix) as copy:
         try:
+            with path.open("rb") as file:
+                shutil.copyfileobj(file, copy)
+            copy.flush()
             return maxminddb.open_database(copy.name)
-        except maxminddb.InvalidDatabaseError as error:
-            raise maxminddb.InvalidDatabaseError(str(error).replace(copy.name, str(path))) from error
+        except (OSError, maxminddb.InvalidDatabaseError) as error:
+            reason = str(error).replace(copy.name, str(path))
+            raise LocationFileError(f"TRUELIFT_GEOIP_FILE={path}: {reason}") from error
 
 
 def location_of_headers(headers: Mapping[str, str]) -> Location:

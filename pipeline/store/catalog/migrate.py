@@ -108,6 +108,9 @@ def _statements(dialect: str) -> tuple[str, ...]:
         statements.append(str(statement.compile(dialect=engine.dialect)))
 
     engine = create_mock_engine(f"{dialect}://", write)
+    # Named for one dialect at the table, SQLAlchemy would import that of the other database, too.
+    for index in (one for table in metadata.tables.values() for one in table.indexes if "where" in one.info):
+        index.dialect_options[dialect]["where"] = index.info["where"]
     for tables in (metadata, _VERSION.metadata):
         tables.create_all(engine, checkfirst=False)
     return tuple(statements)

@@ -204,8 +204,7 @@ recorded_looks = Table(
         "uq_recorded_looks_at_plan",
         "experiment_id",
         unique=True,
-        sqlite_where=text("is_at_plan"),
-        postgresql_where=text("is_at_plan"),
+        info={"where": text("is_at_plan")},
     ),
 )
 

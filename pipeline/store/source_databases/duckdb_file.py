@@ -9,7 +9,6 @@ from typing import IO, Final
 
 import duckdb
 import polars as pl
-import pyarrow.ipc
 
 from pipeline.store.source_databases.queries import (
     Query,
@@ -45,6 +44,8 @@ def read_duckdb_file(
     Raises:
         SourceDatabaseError: the file cannot be opened, or refuses the query.
     """
+    import pyarrow.ipc  # noqa: PLC0415 - slow, and not needed at a start
+
     try:
         with TemporaryFile() as copy:
             _copy_rows(path, query, copy, rows=rows, columns=columns)
@@ -61,6 +62,8 @@ def read_duckdb_file(
 def _copy_rows(
     path: Path, query: Query, copy: IO[bytes], *, rows: int, columns: Sequence[str] | None
 ) -> None:
+    import pyarrow.ipc  # noqa: PLC0415 - slow, and not needed at a start
+
     # Of itself DuckDB would write beside the file, where nobody expects it.
     configuration = {**_CONFIGURATION, "temp_directory": gettempdir()}
     with duckdb.connect(str(path), read_only=True, config=configuration) as connection:

@@ -24,6 +24,42 @@ SLOW_TO_IMPORT = (
     "sqlalchemy",
     "uvicorn",
 )
+# What a service imports when it is first needed, among them its own routes, pages and analysis.
+LATER = {
+    *("alembic", "altair", "httpcore2", "httpx2", "jinja2", "limits", "maxminddb", "mcp", "mcp_types"),
+    *("numpy.f2py", "pyarrow", "pymc", "scipy.special", "scipy.stats", "sqlalchemy.dialects.postgresql"),
+    *("ua_parser", "yaml", "api.resources", "api.openapi", "api.dashboard", "engine.analysis.analyze"),
+}
+# What `serve` imports and does until it has answered its first check of health.
+A_START = """
+import asyncio, sys
+from pathlib import Path
+from api import app as application
+from api.server.config import server_config
+from pipeline.settings import Settings
+# It goes on after the start, in a thread of its own.
+application.compile_patterns = lambda: None
+settings = Settings(data_dir=Path(sys.argv[1]))
+app = application.create_app(settings)
+server_config(app, settings)
+
+async def status(path):
+    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope |= {"headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "scheme": "http"}
+    sent = []
+    async def send(message): sent.append(message)
+    async def receive(): return {"type": "http.request", "body": b""}
+    await app({**scope, "app": app, "root_path": "", "http_version": "1.1"}, receive, send)
+    return sent[0]["status"]
+
+async def start():
+    async with app.router.lifespan_context(app):
+        assert await status("/healthz") == 200
+        print(*sys.modules)
+        assert await status("/api/v1/projects") == 401
+
+asyncio.run(start())
+"""
 # Commands of the catalog alone, for which the settings are read by pydantic.
 OF_THE_CATALOG = {"pydantic", "sqlalchemy"}
 
@@ -54,13 +90,13 @@ def test_commands_of_the_catalog_import_neither_arrays_nor_a_warehouse_nor_a_ser
     )
 
 
-def test_the_application_imports_assistants_and_distributions_when_they_are_first_needed() -> None:
-    program = "import sys, api.app; print(*sys.modules)"
-    command = [sys.executable, "-c", program]
-    modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+def test_a_start_imports_nothing_that_neither_visitors_nor_health_checks_need(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-c", A_START, str(tmp_path / "store")]
+    modules = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     assert "api.mcp.endpoint" in modules
-    later = {"alembic", "mcp", "mcp_types", "httpx2", "scipy.special", "scipy.stats", "numpy.f2py"}
-    assert later & set(modules) == set()
+    assert LATER & modules == set()
 
 
 def test_help_lists_the_commands(run: Run) -> None:

@@ -59,7 +59,7 @@ class LargestRequest:
 def largest_requests(app: FastAPI, ids: Mapping[str, str]) -> Iterator[LargestRequest]:
     """Make the requests of every route; `ids` are those of a path by their names, and tokens."""
     document = app.openapi()
-    for context in iter_route_contexts(app.state.operations):
+    for context in iter_route_contexts(app.state.operations()):
         route = str(context.path)
         for method in sorted(set(context.methods or ()) - {"HEAD"}):
             for request in _of_route(method, route, _filled(route, method, ids), document, ids):

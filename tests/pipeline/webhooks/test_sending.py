@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from pipeline.webhooks.sending import Sender, SendingError
+from pipeline.webhooks.sending import Sender
+from pipeline.webhooks.sending_error import SendingError
 from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK, an_endpoint
 
 HERE = (ip_network(LOOPBACK),)
