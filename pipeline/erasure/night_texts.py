@@ -20,7 +20,7 @@ _KEYS: Final = "custom_dimension_keys"
 
 
 def blank_nights(cursor: Cursor, erased: ErasedPerson) -> None:
-    """Write ERASED in the place of the person's texts in all nights of its experiments."""
+    """Write ERASED in the place of the person's texts in all nights of its project."""
     for experiment_id, day, content in _changed(cursor, erased):
         published.replace_night(cursor, experiment_id, day, content)
 
@@ -31,9 +31,12 @@ def count_nights(cursor: Cursor, erased: ErasedPerson) -> int:
 
 
 def _changed(cursor: Cursor, erased: ErasedPerson) -> Iterator[tuple[str, date, bytes]]:
-    for experiment_id, texts in erased.segments.items():
+    # A check of any experiment names the key of an attribute that one of the project's visitors had.
+    for experiment_id, texts in {**dict.fromkeys(erased.experiments, ()), **erased.segments}.items():
         for day in published.list_kept(cursor, experiment_id):
             content = zlib.decompress(published.find_kept(cursor, experiment_id, day) or b"")
+            if not texts and _KEYS.encode() not in content:
+                continue
             night = msgspec.json.decode(content)
             before = msgspec.json.encode(night)
             _blank_choices(night.get("available_segments", {}), texts)

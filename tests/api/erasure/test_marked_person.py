@@ -9,7 +9,10 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
+from api.services import Services
+from engine.design.project import Project
 from pipeline.assignment.project_cache import rule_of
+from pipeline.clock import utc_now
 from pipeline.erasure.holder import PERSONAL
 from pipeline.erasure.holders import HOLDERS
 from pipeline.store.catalog.schema import metadata
@@ -70,6 +73,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Marked, dict[str, 
         customer.a_webhook(f"/projects/{project.id}", events=["experiment.health_alarm"])
         for token in TOKENS:
             fill_service(customer, marked, token)
+        keep_nights_of_imports(customer.services, project)
         customer.services.snapshots.write(project.id)
         rule = rule_of(running)
         assert rule is not None
@@ -79,6 +83,14 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Marked, dict[str, 
     (folder / "before-upgrade").mkdir()
     (folder / "before-upgrade" / "warehouse.wal").write_bytes(f"{GONE} {STAYS}".encode())
     return marked, places_of([*map(sought, TOKENS)], folder, copies)
+
+
+def keep_nights_of_imports(services: Services, project: Project) -> None:
+    """Keep a night of each experiment that an import has made, in one of which the person is not."""
+    experiments = services.catalog.experiments.of_project(project.id)
+    imported = [one for one in experiments if one.name.startswith("Visits")]
+    assert len(imported) == len(TOKENS)
+    services.nights.keep(imported, project, [utc_now().date()], run_id="run_2", now=utc_now())
 
 
 @pytest.fixture(scope="module")

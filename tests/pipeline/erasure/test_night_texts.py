@@ -17,6 +17,7 @@ ERASURE = ErasedPerson(
     until=9,
     visitor_keys=(1,),
     user_keys=(),
+    experiments=("exp_1", "exp_2"),
     segments={"exp_1": (("region", "Faraway"), ("custom:mail", "ann@x.example"))},
 )
 
@@ -45,15 +46,19 @@ def a_night() -> dict[str, Any]:
 def test_texts_go_where_they_are_of_their_dimension_and_once_only(store: WorkingStore) -> None:
     with store.warehouse.transaction() as cursor:
         published.keep_night(cursor, "exp_1", NOW.date(), zlib.compress(msgspec.json.encode(a_night())))
-        published.keep_night(cursor, "exp_2", NOW.date(), zlib.compress(msgspec.json.encode(a_night())))
-        assert count_nights(cursor, ERASURE) == 1
+        for other in ("exp_2", "exp_3"):
+            published.keep_night(cursor, other, NOW.date(), zlib.compress(msgspec.json.encode(a_night())))
+        assert count_nights(cursor, ERASURE) == 2
         blank_nights(cursor, ERASURE)
         assert count_nights(cursor, ERASURE) == 0
-        first, second = (
+        first, second, of_another_project = (
             msgspec.json.decode(zlib.decompress(published.find_kept(cursor, one, NOW.date()) or b""))
-            for one in ("exp_1", "exp_2")
+            for one in ("exp_1", "exp_2", "exp_3")
         )
-    assert second == a_night()
+    assert of_another_project == a_night()
+    # The person had no row there, and the key of an attribute all the same.
+    assert second["report"]["health"] == [a_night()["report"]["health"][0], first["report"]["health"][1]]
+    assert second["available_segments"] == a_night()["available_segments"]
     checks = first["report"]["health"]
     assert checks[0]["message"] == f"in region '{ERASED}' and in os 'Faraway'"
     assert checks[0]["details"]["value"] == ERASED

@@ -25,8 +25,8 @@ class ErasedPerson:
 
     `ids` are its visitor and user ids, and `events` those numbered up to `until`. `segments` are the pairs of
     dimension and value that it alone had, by the id of each experiment with a row of it. Those of `recounted`
-    are counted again; those of `sums_kept` are final, and had a row. `receipt_id` is that of the erasure that
-    `actor` asked for.
+    are counted again; those of `sums_kept` are final, and had a row. `experiments` are all of the project.
+    `receipt_id` is that of the erasure that `actor` asked for.
     """
 
     project_id: str
@@ -38,6 +38,7 @@ class ErasedPerson:
     segments: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     recounted: tuple[str, ...] = ()
     sums_kept: tuple[str, ...] = ()
+    experiments: tuple[str, ...] = ()
     receipt_id: str = ""
     actor: str = ""
 
@@ -85,6 +86,7 @@ def describe_person(  # noqa: PLR0913  # everything that a person is looked for 
         # Others' orders may count once the person's are gone, wherever they are.
         recounted=tuple(open_ids) if events or with_rows else (),
         sums_kept=tuple(one for one in final_ids if one in with_rows),
+        experiments=(*open_ids, *final_ids) if events or with_rows else (),
     )
 
 
