@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.store.warehouse import visitor_totals
 from pipeline.store.warehouse.visitors import result_table
 from tests.api.customers import Customer
 from tests.api.request_bodies import PURCHASE
@@ -118,5 +119,7 @@ def test_thirty_days_are_counted_back_from_now(
         table = result_table("visitors", shop.experiment["id"])
         moved = f"UPDATE {table} SET first_exposed_at = ?"  # noqa: S608 - named by the store
         cursor.execute(moved, [int(then.timestamp() * 10**6)])
+        # Kept beside the rows.
+        visitor_totals.forget(cursor, shop.project_id)
     found = stats(customer, project)
     assert (found["total_visitors"], found["visitors_30d"]) == (1, recent)

@@ -24,7 +24,13 @@ def test_a_run_is_carried_out_and_says_what_it_counted(customer: Customer, proje
     run = customer.ended_run(project, answer.json()["data"])
     assert (run["status"], run["trigger"], run["attempts"], run["error"]) == ("done", "api", 1, None)
     assert (run["events"], run["visitors"], run["drift"]) == (3, 3, [])
-    assert run["result"] == {"recounted": [shop.experiment["id"]]}
+    assert run["result"] == {
+        "recounted": [shop.experiment["id"]],
+        "updated": [],
+        "count": "whole",
+        "reason": "asked",
+        "why": "it was asked for",
+    }
     answer = customer.post(f"{project}/runs", {"kind": "snapshot"})
     written = customer.ended_run(project, answer.json()["data"])
     assert (written["status"], written["events"]) == ("done", 3)
