@@ -21,7 +21,7 @@ from pipeline.rollup.nightly_check import NightlyCheck
 from pipeline.settings import Settings
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.event_ranges import newest_seq
 from pipeline.store.warehouse.events import COUNTED_COLUMNS, table_name
 
 STORED: Final = (1_000_000, 10_000_000)

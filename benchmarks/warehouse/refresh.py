@@ -27,7 +27,7 @@ from pipeline.rollup.due import Due
 from pipeline.settings import Settings
 from pipeline.store.warehouse import event_reader, published
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.event_ranges import newest_seq
 from pipeline.store.warehouse.events import table_name
 from pipeline.store.warehouse.incremental.event_keys import open_runs
 from pipeline.store.warehouse.incremental.key_runs import KeyRun

@@ -37,7 +37,7 @@ from pipeline.rollup.due import Due
 from pipeline.settings import Settings
 from pipeline.store.warehouse import aggregates, published
 from pipeline.store.warehouse.connection import Cursor, Warehouse
-from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.event_ranges import newest_seq
 
 # Of each experiment and variant: visitors, those who ordered, those who thanked, cents, squares of cents.
 Totals = list[list[Any]]

@@ -8,7 +8,7 @@ import polars as pl
 from engine.measures.sums import MINUS
 from pipeline.rollup.aggregates import CELL, SUMS, add_up, of_experiment, sum_visitors
 from pipeline.rollup.segment_codes import SegmentCodes
-from pipeline.store.warehouse import aggregates, earlier_results, visitors
+from pipeline.store.warehouse import aggregates, earlier_results, stored_visitors, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.added_dimensions import add_missing_dimensions
 from pipeline.store.warehouse.connection import Cursor, Warehouse
@@ -57,7 +57,7 @@ def _complete(cursor: Cursor, experiment_id: str, *, has_cubes: bool) -> None:
 def _recounted(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     """Sum up the visitor rows of an experiment, without what was added on other days."""
     published = published_rollups.find(cursor, experiment_id)
-    codes = SegmentCodes(visitors.read_values_of(cursor, [experiment_id]))
+    codes = SegmentCodes(stored_visitors.read_values_of(cursor, [experiment_id]))
     dimensions = [] if published is None else list(published.dimensions)
     # No cells of these are stored, so none of theirs would be kept.
     left_out = codes.dimensions().filter(~pl.col("dimension").is_in(dimensions))
@@ -66,5 +66,5 @@ def _recounted(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     no_orders = visitors.no_orders().with_columns(pl.lit(0, pl.UInt16).alias("experiment"), counted)
     return add_up(
         sum_visitors(rows.with_columns(counted), no_orders, goals, codes, left_out)
-        for rows, _ in visitors.read_in_parts(cursor, [experiment_id], rows=_AT_ONCE)
+        for rows, _ in stored_visitors.read_in_parts(cursor, [experiment_id], rows=_AT_ONCE)
     )

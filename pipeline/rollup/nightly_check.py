@@ -34,11 +34,12 @@ from pipeline.rollup.whole_counts import (
     WEEK,
     WholeCount,
 )
-from pipeline.store.warehouse import event_digests, nightly_counts, visitors
+from pipeline.store.warehouse import event_digests, nightly_counts, stored_visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.event_digests import Digests
-from pipeline.store.warehouse.event_reader import EventReader, buckets
+from pipeline.store.warehouse.event_ranges import buckets
+from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.nightly_counts import NightlyCount
 from pipeline.store.warehouse.published import Published
 
@@ -169,7 +170,7 @@ def _keys_of_night(
     keys = [
         reader.visitors_since(last.checked_seq),
         reader.visitors_in(part),
-        visitors.read_keys(cursor, experiment_ids, *part),
+        stored_visitors.read_keys(cursor, experiment_ids, *part),
     ]
     return pl.concat(keys).unique()
 

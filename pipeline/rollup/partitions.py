@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from pipeline.disk_space import disk_full_errors
-from pipeline.store.warehouse.event_reader import Bucket
+from pipeline.store.warehouse.event_ranges import Bucket
 
 # Rows of one set of partitions in memory; more are written to files.
 MOST_BYTES: Final = 384 * 2**20

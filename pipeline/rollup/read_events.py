@@ -31,7 +31,8 @@ from pipeline.rollup.goals.visitor_events import VISITOR
 from pipeline.rollup.partitions import Partitions
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.rollup.visitor_units import with_unit_keys, with_units
-from pipeline.store.warehouse.event_reader import Bucket, EventReader, buckets
+from pipeline.store.warehouse.event_ranges import Bucket, buckets
+from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.goal_events import GoalEvents
 from pipeline.store.warehouse.visitor_history import collect_visits, read_sights, read_visits
 

@@ -23,7 +23,7 @@ from pipeline.rollup.goals.summed_goals import kept_goals
 from pipeline.rollup.read_events import CountedVisitors
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.event_columns import DIMENSIONS
-from pipeline.store.warehouse import aggregates, extremes, visitors
+from pipeline.store.warehouse import aggregates, extremes, stored_visitors, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
@@ -50,7 +50,7 @@ class ResultTables:
         ]
         befores = [None if is_recount else due.before for due in group]
         self._last_exposed_at = [before.last_exposed_at if before else None for before in befores]
-        known = None if is_recount else visitors.read_values_of(cursor, self._ids)
+        known = None if is_recount else stored_visitors.read_values_of(cursor, self._ids)
         self._codes = SegmentCodes(known, read_custom_keys(cursor, self._experiments[0].project_id))
         self._left_out = self._codes.dimensions().join(_summed(befores), on=_DIMENSION, how="anti")
 
@@ -106,7 +106,7 @@ class ResultTables:
 
     def differ_from_sums(self) -> list[str]:
         """List the experiments in which the rows of visitors do not add up to the sums."""
-        rows = visitors.read_in_parts(self._cursor, self._ids, rows=_ROWS_AT_ONCE)
+        rows = stored_visitors.read_in_parts(self._cursor, self._ids, rows=_ROWS_AT_ONCE)
         parts = [self._sum(VisitorRows(*one).signed(1)) for one in rows]
         for number, one in enumerate(self._ids):
             parts.append(negate(of_experiment(aggregates.read_all(self._cursor, one), number)))
@@ -132,7 +132,7 @@ class ResultTables:
         self, touched: pl.Series, buckets: Iterable[CountedVisitors]
     ) -> tuple[VisitorRows, VisitorRows]:
         """Return the stored rows of `touched` visitors, and those in `buckets`."""
-        former = VisitorRows(*visitors.read_of(self._cursor, self._ids, touched))
+        former = VisitorRows(*stored_visitors.read_of(self._cursor, self._ids, touched))
         return former, concat_rows([self._encode(bucket) for bucket in buckets])
 
     def _ids_in(self, numbers: pl.Series) -> list[str]:

@@ -5,19 +5,15 @@ full count of the same events.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 from pipeline.clock import utc_now
-from pipeline.disk_space import DiskFullError
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
@@ -28,23 +24,20 @@ from pipeline.rollup.nightly_check import NightlyCheck
 from pipeline.rollup.publications import Publications
 from pipeline.rollup.result_digest import ResultDigest
 from pipeline.rollup.selection import Selection
+from pipeline.rollup.turns import Turns
 from pipeline.rollup.whole_counts import ASKED, FAULTS, WholeCount
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
 from pipeline.store.warehouse.erasure.old_events import remove_old_events
-from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.event_ranges import newest_seq
 from pipeline.store.warehouse.events import has_table
 from pipeline.store.warehouse.incremental import event_keys, identity_links
 
 logger = logging.getLogger(__name__)
-
-# A run that takes no longer delays the refreshes that reads wait for, and makes no read older.
-SHORT_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +98,7 @@ class Rollup:
         self._at_once = settings.rollup_bucket_events
         self._clock = clock
         self._load_events = load_events
-        self._running = threading.Lock()
-        # Done once a run holds up others for so long that no read waits for it.
-        self._held_up = Future[None]()
-        self._queueing = threading.Lock()
-        self._queued: dict[str, Future[Outcome]] = {}
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
+        self._turns = Turns(self._refresh_awaited)
         with warehouse.cursor() as cursor:
             published_rollups.create_tables(cursor)
         complete_earlier_sums(warehouse)
@@ -120,7 +108,7 @@ class Rollup:
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count events that are not counted yet, for these experiments or for all."""
-        with self._running, self._deletion_errors(project_id):
+        with self._turns.take(), self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
             # Where that is impossible, as on a full disk, what is loaded is counted.
             self._load_events(None)
@@ -174,28 +162,8 @@ class Rollup:
         )
 
     def refresh_within(self, project_id: str, seconds: float) -> bool:
-        """Refresh, waiting at most `seconds`; False where it takes longer, continuing alone, or fails.
-
-        Nor does a call wait behind a rebuild, an erasure, or another run that takes long. Calls that come
-        before a queued run has begun share that run.
-        """
-        with self._queueing:
-            run = self._queued.get(project_id)
-            if run is None:
-                run = self._queued[project_id] = self._worker.submit(self._refresh_queued, project_id)
-        awaited: tuple[Future[Any], ...] = (run, self._held_up)
-        wait(awaited, timeout=seconds, return_when=FIRST_COMPLETED)
-        try:
-            run.result(timeout=0)
-        except (TimeoutError, NotFoundError):
-            return False
-        except (DiskFullError, WarehouseUnavailableError) as error:
-            logger.warning("results of project %s are not brought up to date: %s", project_id, error)
-            return False
-        except Exception:
-            logger.exception("results of project %s could not be brought up to date", project_id)
-            return False
-        return True
+        """Refresh, waiting at most `seconds`; False where results may not be up to date (see `Turns`)."""
+        return self._turns.refresh_within(project_id, seconds)
 
     def is_fresh(self, experiment: Experiment, project: Project) -> bool:
         """Tell whether the published results of the experiment count every acknowledged event."""
@@ -285,30 +253,26 @@ class Rollup:
     def forget(self, experiment_ids: Iterable[str]) -> None:
         """Remove the results of experiments."""
         forgotten = list(experiment_ids)
-        with self._running, self.publications.replacing(forgotten), self._warehouse.transaction() as cursor:
+        with (
+            self._turns.take(),
+            self.publications.replacing(forgotten),
+            self._warehouse.transaction() as cursor,
+        ):
             for experiment_id in forgotten:
                 published_rollups.withdraw(cursor, experiment_id)
 
     def forget_keys(self, project_id: str) -> None:
         """Remove the files of a project's keys, which the next run makes of its events."""
-        with self._running:
+        with self._turns.take():
             event_keys.remove(self._warehouse, project_id)
 
-    @contextmanager
-    def pause(self) -> Iterator[None]:
+    def pause(self) -> AbstractContextManager[None]:
         """Wait for the current run to end, and start no other inside the block."""
-        with self._running:
-            timer = threading.Timer(SHORT_SECONDS, self._held_up.set_result, [None])
-            timer.start()
-            try:
-                yield
-            finally:
-                timer.cancel()
-                self._held_up = Future()
+        return self._turns.take_long()
 
     def close(self) -> None:
         """Wait for the current run to end, and start no other."""
-        self._worker.shutdown(wait=True, cancel_futures=True)
+        self._turns.close()
 
     @contextmanager
     def _deletion_errors(self, project_id: str) -> Iterator[None]:
@@ -320,17 +284,13 @@ class Rollup:
             self._catalog.projects.find(project_id)
             raise
 
-    def _refresh_queued(self, project_id: str) -> Outcome:
-        with self._running, self._deletion_errors(project_id):
-            # From here on this run may miss new events, so later calls queue the next one.
-            with self._queueing:
-                del self._queued[project_id]
+    def _refresh_awaited(self, project_id: str) -> None:
+        with self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
             is_loaded = self._load_events(None)
-            outcome = self._refresh(project, self._scope(project))
+            self._refresh(project, self._scope(project))
             if not is_loaded:
                 raise WarehouseUnavailableError("acknowledged events are still in the spool")
-            return outcome
 
     def _refresh(
         self, project: Project, scope: RollupScope, experiment_ids: Collection[str] | None = None

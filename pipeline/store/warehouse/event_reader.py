@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import polars as pl
 
 from pipeline.store.event_columns import EVENT_DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
-from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
+from pipeline.store.warehouse.event_ranges import Bucket, Chunk
+from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, table_name
 from pipeline.store.warehouse.identities import Identities, Persons
 from pipeline.store.warehouse.incremental.event_keys import open_runs
 from pipeline.store.warehouse.incremental.touched_events import TouchedEvents
@@ -18,34 +18,8 @@ from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
 
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*EVENT_DIMENSIONS, CUSTOM)
-_KEYS: Final = 2**64
 # Last exposures that are looked at; more where all are repeats.
 _REPEATS: Final = (1, 1000)
-
-
-class Bucket(NamedTuple):
-    """Range of keys from `low` to `high`, both included."""
-
-    low: int
-    high: int
-
-    def contains(self, column: str) -> str:
-        """Build the SQL condition that a key is in the bucket."""
-        return f"{column} BETWEEN {self.low:d} AND {self.high:d}"
-
-
-def buckets(events: int, at_once: int) -> list[Bucket]:
-    """Split the keys, which are hashes, so that about `at_once` of `events` fall into each bucket."""
-    count = max(1, -(-events // at_once))
-    edges = [_KEYS * number // count for number in range(count + 1)]
-    return [Bucket(low, following - 1) for low, following in pairwise(edges)]
-
-
-class Chunk(NamedTuple):
-    """Range of rows of a table in the order in which they are stored, `first` and `last` included."""
-
-    first: int
-    last: int
 
 
 class EventReader:
@@ -358,14 +332,3 @@ class EventReader:
         if self._is_whole or with_related:
             return events
         return f"(SELECT * FROM {events} e WHERE visitor_key IN (FROM touched_visitors))"
-
-
-def newest_seq(warehouse: Warehouse, project_id: str) -> int | None:
-    """Find the sequence number of the project's newest event; None without events."""
-    with warehouse.cursor() as cursor:
-        if not has_table(cursor, project_id):
-            return None
-        # A maximum reads every event; this skips row groups that have only lower numbers.
-        query = f'SELECT seq FROM "{table_name(project_id)}" ORDER BY seq DESC LIMIT 1'
-        newest = cursor.execute(query).fetchall()
-    return int(newest[0][0]) if newest else None

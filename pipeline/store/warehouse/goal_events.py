@@ -8,7 +8,8 @@ import polars as pl
 from engine.currencies import MAX_MINOR_UNITS
 from engine.measures.sums import VALUE_UNIT
 from pipeline.store.warehouse.connection import fetch_frame, registered
-from pipeline.store.warehouse.event_reader import Chunk, EventReader
+from pipeline.store.warehouse.event_ranges import Chunk
+from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.events import SENDER_BIT
 
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(

@@ -11,7 +11,8 @@ import polars as pl
 from engine.design.units import VISITOR, Unit, is_clustered, unit_attribute
 from pipeline.store.event_columns import EVENT_DIMENSIONS, HEADER_BITS
 from pipeline.store.warehouse.connection import Warehouse, fetch_frame, registered
-from pipeline.store.warehouse.event_reader import Bucket, Chunk, EventReader
+from pipeline.store.warehouse.event_ranges import Bucket, Chunk
+from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, json_pointer, normalized
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.rollup import run as rollup_runs
+from pipeline.rollup import turns
 from pipeline.rollup.result_digest import ResultDigest
 from pipeline.rollup.result_tables import ResultTables
 from pipeline.snapshots import writer as snapshot_writer
@@ -105,7 +106,7 @@ def test_no_read_waits_for_a_long_job(  # noqa: PLR0917 # fixtures and parameter
     reads = list(reads_of(project, experiment))
     assert {f"{experiment}/results", f"{project}/stats"} <= {*reads}
     with held(owner, name, jobs[job]) as running, ThreadPoolExecutor(1) as reader:
-        monkeypatch.setattr(rollup_runs, "wait", without_end)
+        monkeypatch.setattr(turns, "wait", without_end)
         for path in reads:
             answer = reader.submit(customer.get, path).result(timeout=_PATIENCE_SECONDS)
             assert answer.status_code == 200, path
@@ -125,8 +126,8 @@ def test_a_read_waits_for_a_short_job_to_count_what_has_come(
         waits.set()
         return wait(runs, **options | {"timeout": _PATIENCE_SECONDS})
 
-    monkeypatch.setattr(rollup_runs, "SHORT_SECONDS", 3600)
-    monkeypatch.setattr(rollup_runs, "wait", waiting)
+    monkeypatch.setattr(turns, "SHORT_SECONDS", 3600)
+    monkeypatch.setattr(turns, "wait", waiting)
     batch = [shop.exposure("e-v1")]
     assert (
         customer.post("/sdk/track", {"project_id": shop.project_id, "batch": batch}).json()["accepted"] == 1

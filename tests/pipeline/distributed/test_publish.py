@@ -9,7 +9,7 @@ import pytest
 from pipeline.distributed.distributed_rollup import Extent, roll_up
 from pipeline.distributed.output import UnusableOutputError, new_output
 from pipeline.distributed.publish import publish
-from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.event_ranges import newest_seq
 from pipeline.store.warehouse.events import table_name
 from pipeline.store.warehouse.incremental import identity_links
 from tests.builders import NOW, STARTED

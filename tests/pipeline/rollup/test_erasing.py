@@ -17,7 +17,7 @@ from pipeline.erasure import person_erasure
 from pipeline.erasure.person_erasure import remove_from_tables
 from pipeline.events.hashing import hash64
 from pipeline.rollup import erasing
-from pipeline.store.warehouse import aggregates, identities, visitors
+from pipeline.store.warehouse import aggregates, identities, stored_visitors, visitors
 from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
 from pipeline.store.warehouse.events import table_name
 from pipeline.store.warehouse.incremental import event_keys
@@ -149,7 +149,7 @@ def test_completed_experiments_keep_their_numbers_but_no_row_of_the_person(
     assert erase(store, project, "v3").sums_kept == (experiment.id,)
     assert store.observe(experiment, project).visitors.tolist() == [10, 10]
     with store.warehouse.cursor() as cursor:
-        rows, _ = visitors.read_of(cursor, [experiment.id], pl.Series([hash64("v3")], dtype=pl.UInt64))
+        rows, _ = stored_visitors.read_of(cursor, [experiment.id], pl.Series([hash64("v3")], dtype=pl.UInt64))
     assert rows.is_empty()
     assert store.rollup.rebuild(project.id).recounted == ()
 

@@ -6,7 +6,7 @@ from polars.testing import assert_frame_equal
 
 from pipeline.disk_space import DiskFullError
 from pipeline.rollup.partitions import Partitions, partition_files
-from pipeline.store.warehouse.event_reader import buckets
+from pipeline.store.warehouse.event_ranges import buckets
 from tests.pipeline.full_disk import no_file_larger_than
 
 KIND = pl.Categorical(pl.Categories.random())

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from pipeline.settings import Settings
-from pipeline.store.warehouse import visitors
+from pipeline.store.warehouse import stored_visitors, visitors
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 
 
@@ -35,7 +35,7 @@ def test_visitors_are_read_from_several_experiments_with_their_orders(cursor: Cu
     visitors.add(cursor, "exp_2", rows(2, 3).with_columns(g1_cents=7), orders())
 
     keys = pl.Series([2, 2**64 - 1], dtype=pl.UInt64)
-    found, their_orders = visitors.read_of(cursor, ["exp_1", "exp_2"], keys)
+    found, their_orders = stored_visitors.read_of(cursor, ["exp_1", "exp_2"], keys)
 
     columns = ("experiment", "visitor_key", "g1_cents")
     assert found.select(columns).sort(columns).rows() == [(0, 2, None), (0, 2**64 - 1, None), (1, 2, 7)]
@@ -58,9 +58,9 @@ def test_rows_are_read_from_more_experiments_than_one_statement_takes(
     for number, experiment_id in enumerate(ids):
         visitors.recreate(cursor, experiment_id, goals=1)
         visitors.add(cursor, experiment_id, rows(number), orders(number))
-    monkeypatch.setattr(visitors, "TABLES_AT_ONCE", 2)
+    monkeypatch.setattr(stored_visitors, "TABLES_AT_ONCE", 2)
 
-    found = visitors.read_of(cursor, ids, pl.Series([0, 2, 3, 4], dtype=pl.UInt64))
+    found = stored_visitors.read_of(cursor, ids, pl.Series([0, 2, 3, 4], dtype=pl.UInt64))
 
     keys = [sorted(part.select("experiment", "visitor_key").rows()) for part in found]
     assert keys == [[(0, 0), (2, 2), (3, 3), (4, 4)]] * 2

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.event_reader import buckets, newest_seq
+from pipeline.store.warehouse.event_ranges import buckets, newest_seq
 from tests.pipeline.working_store import a_working_store, an_event
 
 
