@@ -12,10 +12,12 @@ from unittest.mock import patch
 
 import duckdb
 from sqlalchemy import event
-from sqlalchemy.engine import Engine
+from sqlalchemy.engine import Connection, Engine
 
 from engine.typed_records import record_from_json
 from pipeline.store import documents
+from pipeline.store.catalog.database import Database
+from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.reopening import ReopeningConnection
 
 
@@ -79,17 +81,21 @@ class _CountingCursor:
 
 
 @contextmanager
-def counted_warehouse() -> Iterator[WarehouseWork]:
-    """Count the statements of every warehouse of this process inside the block."""
+def counted_warehouse(only: Warehouse | None = None) -> Iterator[WarehouseWork]:
+    """Count the statements of every warehouse of this process, or of one, inside the block."""
     work = WarehouseWork()
     opened, closed = ReopeningConnection.open_cursor, ReopeningConnection.close_cursor
 
-    def open_cursor(connection: ReopeningConnection) -> _CountingCursor:
-        return _CountingCursor(opened(connection), work)
+    def open_cursor(connection: ReopeningConnection) -> object:
+        cursor = opened(connection)
+        is_counted = only is None or connection is only._connection  # noqa: SLF001
+        return _CountingCursor(cursor, work) if is_counted else cursor
 
-    def close_cursor(connection: ReopeningConnection, cursor: _CountingCursor) -> None:
-        cursor.count_last()
-        closed(connection, cursor.counted)
+    def close_cursor(connection: ReopeningConnection, cursor: Any) -> None:
+        if isinstance(cursor, _CountingCursor):
+            cursor.count_last()
+            cursor = cursor.counted
+        closed(connection, cursor)
 
     with (
         patch.object(ReopeningConnection, "open_cursor", open_cursor),
@@ -99,12 +105,13 @@ def counted_warehouse() -> Iterator[WarehouseWork]:
 
 
 @contextmanager
-def counted_catalog() -> Iterator[CatalogWork]:
-    """Count the statements of every catalog of this process inside the block, and the documents validated."""
+def counted_catalog(only: Database | None = None) -> Iterator[CatalogWork]:
+    """Count the statements of every catalog of this process, or of one, and the documents validated."""
     work = CatalogWork()
 
-    def count(*_: object) -> None:
-        work.statements += 1
+    def count(connection: Connection, *_: object) -> None:
+        if only is None or connection.engine.url == only._backend.engine.url:  # noqa: SLF001
+            work.statements += 1
 
     def build(text: str, kind: type[Any]) -> Any:
         work.documents += 1

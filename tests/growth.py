@@ -189,7 +189,12 @@ def measure(operation: Operation, site: Site) -> Work:
     for _ in range(2):
         operation.before(site)
         written = _stored_bytes(site)
-        with counted_warehouse() as warehouse, counted_catalog() as catalog:
+        services = site.services
+        # Services of other tests may work in this process.
+        with (
+            counted_warehouse(services.warehouse) as warehouse,
+            counted_catalog(services.catalog.database) as catalog,
+        ):
             operation.run(site)
     return Work(
         rows_scanned=warehouse.rows_scanned,
