@@ -22,14 +22,15 @@ from tests.pipeline.rollup.naive_values import (
     below_of,
     compare_quantiles,
     compare_values,
+    is_known,
     is_measured,
+    known_in,
+    spent,
     value_of,
 )
 from tests.pipeline.working_store import WorkingStore
 
 NOW = STARTED + timedelta(days=12)
-# The last local day in New York of whose visitors the days 1 to 8 are over.
-KNOWN_UNTIL = date(2026, 3, 3)
 QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
     ({}, lambda _: True),
     ({"device_type": "mobile"}, lambda row: row.device_type == "mobile"),
@@ -66,8 +67,8 @@ def compare_all(
             if is_clustered(experiment.unit):
                 compare_units(observed, wanted, experiment, project)
                 continue
-            compare_values(observed, wanted.people, everyone.people, experiment)
-            compare_quantiles(observed, wanted.people, experiment)
+            compare_values(observed, wanted.people, everyone.people, experiment, project)
+            compare_quantiles(observed, wanted.people, experiment, project)
             if filters:
                 assert observed.follow_up is None
             else:
@@ -81,10 +82,8 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
     visitors: Counter[Any] = Counter()
     conversions: Counter[Any] = Counter()
     cents: Counter[Any] = Counter()
-    known: Counter[Any] = Counter()
     amounts: dict[Any, float] = defaultdict(float)
     denominators: dict[Any, float] = defaultdict(float)
-    totals: dict[Any, list[int]] = {}
     for person in wanted.people:
         (variant,) = person.variants
         first = datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC)
@@ -92,11 +91,9 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
         for goal in experiment.goals:
             day = day_of_conversion(person, goal, project)
             conversions[day, goal.id, variant] += day is not None
-            known[goal.id, variant] += local_date(first, project) <= KNOWN_UNTIL
             orders = person.orders.get(goal.id, [])
             for moment, amount in orders:
                 cents[local_date(moment, project), goal.id, variant] += amount
-            totals.setdefault((goal.id, variant), []).append(sum(amount for _, amount in orders))
             for summed, by_goal in ((amounts, person.amounts), (denominators, person.denominators)):
                 for moment, taken in by_goal.get(goal.id, []):
                     summed[local_date(moment, project), goal.id, variant] += taken
@@ -120,11 +117,12 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
                 reached = [one.steps[goal_id] for one in wanted.people if one.variants == {variant}]
                 steps = observed.funnels[g].visitors[:, v].tolist()
                 assert steps == [sum(k > step for k in reached) for step in range(len(steps))]
+            known = known_in(wanted.people, variant, experiment.goals[g], project)
             if experiment.goals[g].measure.word == "retained":
                 assert observed.observed is not None
-                assert observed.observed[g, v] == known[goal_id, variant]
+                assert observed.observed[g, v] == len(known)
             assert observed.totals.conversions[g, v] == observed.daily.conversions[:, g, v].sum()
-            values = np.array(totals.get((goal_id, variant), []), float)
+            values = np.array([spent(one, experiment.goals[g]) for one in known], float)
             assert observed.revenue.n[g, v] == values.size
             np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
             spread = ((values - values.mean()) ** 2).sum() if values.size else 0.0
@@ -146,8 +144,8 @@ def day_of_conversion(person: Person, goal: Goal, project: Project) -> date | No
     converted = person.converted.get(goal.id)
     if converted is None or goal.measure.word != "retained":
         return None if converted is None else local_date(converted, project)
-    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
-    return first if first <= KNOWN_UNTIL else None
+    first = datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC)
+    return local_date(first, project) if is_known(person, goal, project) else None
 
 
 def compare_followed(
@@ -201,10 +199,3 @@ def denominator_of(person: Person, goal: Goal) -> float:
     if goal.measure.word == "ratio":
         return below_of(person, goal)
     return float(person.purchases[goal.id]) if goal.measure.is_per_order else 1.0
-
-
-def is_known(person: Person, goal: Goal, project: Project) -> bool:
-    if goal.known_after is None:
-        return True
-    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
-    return first <= KNOWN_UNTIL + timedelta(days=9 - goal.known_after)

@@ -1,5 +1,6 @@
 """Values of visitors held against a naive count: moments, winsorizing, covariates and quantiles."""
 
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -8,20 +9,29 @@ import pytest
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.design.experiment import Experiment, Goal
+from engine.design.project import Project
 from engine.stats.clustered_buckets import ClusteredBuckets
 from engine.stats.moments import Moments
 from engine.stats.paired_moments import PairedMoments
+from tests.pipeline.rollup.naive_goals import local_date
 from tests.pipeline.rollup.naive_persons import Person
+
+# The last local day in New York of whose visitors the days 1 to 8 are over.
+KNOWN_UNTIL = date(2026, 3, 3)
 
 
 def compare_values(
-    observed: Evidence, people: list[Person], everyone: list[Person], experiment: Experiment
+    observed: Evidence,
+    people: list[Person],
+    everyone: list[Person],
+    experiment: Experiment,
+    project: Project,
 ) -> None:
     if not any(map(is_measured, experiment.goals)) and not (experiment.statistics.cuped and people):
         assert observed.values is None
         return
     assert observed.values is not None
-    compare_amounts(observed, people, experiment)
+    compare_amounts(observed, people, experiment, project)
     if not experiment.statistics.cuped or not people:
         assert not observed.values.before.n.any()
         return
@@ -32,7 +42,7 @@ def compare_values(
         is_revenue = goal.goal_type == "revenue"
         cap = cap_over(everyone, goal) if is_revenue else np.inf
         for v, variant in enumerate(experiment.variants):
-            them = [one for one in people if one.variants == {variant.id}]
+            them = known_in(people, variant.id, goal, project)
             done = [value_of(one, goal) for one in them]
             y, z = np.minimum(done, cap), np.minimum([one.before[goal.id] for one in them], cap)
             agree(observed.values.before, (g, v), z, y)
@@ -49,12 +59,14 @@ def compare_values(
                 assert observed.values.orders.n[g, v] == 0
 
 
-def compare_amounts(observed: Evidence, people: list[Person], experiment: Experiment) -> None:
+def compare_amounts(
+    observed: Evidence, people: list[Person], experiment: Experiment, project: Project
+) -> None:
     """Compare the moments of goals with amounts, which need no other sums than those by day."""
     assert observed.values is not None
     for g, goal in enumerate(experiment.goals):
         for v, variant in enumerate(experiment.variants):
-            them = [one for one in people if one.variants == {variant.id}]
+            them = known_in(people, variant.id, goal, project)
             done = [value_of(one, goal) for one in them]
             if goal.measure.word == "ratio":
                 agree(observed.values.orders, (g, v), [below_of(one, goal) for one in them], done)
@@ -65,14 +77,16 @@ def compare_amounts(observed: Evidence, people: list[Person], experiment: Experi
                     np.testing.assert_allclose(found, getattr(wanted, name), rtol=1e-9, atol=1e-9)
 
 
-def compare_quantiles(observed: Evidence, people: list[Person], experiment: Experiment) -> None:
+def compare_quantiles(
+    observed: Evidence, people: list[Person], experiment: Experiment, project: Project
+) -> None:
     """Compare every value in its bucket, and what clusters of several values a visitor do to errors."""
     for g, goal in enumerate(experiment.goals):
         if not goal.measure.is_quantile:
             continue
         arms = []
         for variant in experiment.variants:
-            of_arm = [one.values[goal.id] for one in people if one.variants == {variant.id}]
+            of_arm = [one.values[goal.id] for one in known_in(people, variant.id, goal, project)]
             kept = [[sum(each)] if goal.tracking["of"] == "visitor" else each for each in of_arm if each]
             arms.append([(who, value) for who, values in enumerate(kept) for value in values])
         found = observed.quantiles[g]
@@ -84,6 +98,19 @@ def compare_quantiles(observed: Evidence, people: list[Person], experiment: Expe
             np.testing.assert_allclose(values, sorted(value for _, value in arms[v]), rtol=0.00501)
             assert arm.design_effect == pytest.approx(wanted.arms[v].design_effect, rel=1e-9)
             assert found.visitors[v] == observed.trials[g, v] == len({who for who, _ in arms[v]})
+
+
+def known_in(people: list[Person], variant_id: str, goal: Goal, project: Project) -> list[Person]:
+    """List the people of a variant whose outcome is known."""
+    return [one for one in people if one.variants == {variant_id} and is_known(one, goal, project)]
+
+
+def is_known(person: Person, goal: Goal, project: Project) -> bool:
+    """Tell whether the days or the window of a goal are over for a person."""
+    if goal.known_after is None:
+        return True
+    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+    return first <= KNOWN_UNTIL + timedelta(days=9 - goal.known_after)
 
 
 def is_measured(goal: Goal) -> bool:

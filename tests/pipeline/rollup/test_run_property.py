@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.design.analysis_settings import Statistics
@@ -98,7 +98,12 @@ def check(
     compare_all(store, rows, experiments if is_many() else experiments[:1], project)
 
 
+# So late that no outcome is known of a retained goal, nor of one with a window of six days.
+LATE = {"kind": "exposure", "visitor": "v1", "minute": 9762, "event_id": "1", "shown": (0, 0)}
+
+
 @examples(2, 10, seconds=60)
+@example([LATE], [(0, None)], {})
 @given(EVENTS, st.lists(STEPS, min_size=2, max_size=5), RULES)
 def test_carried_on_anew_and_naively_counted_are_the_same(
     store: WorkingStore,
