@@ -41,7 +41,10 @@ def init(
     fields = None if currency is None else _first_project(account, currency.upper())
     with opened_catalog(data_dir) as catalog:
         created, owner, token = catalog.accounts.create(name=account, email=email, plan=plan)
-        project = None if fields is None else new_project(catalog, created.id, fields)
+        project = None
+        if fields is not None:
+            catalog.warehouses.announce(data_dir)
+            project = new_project(catalog, created.id, fields)
     if as_json:
         ids = {"account_id": created.id, "member_id": owner.id}
         print_json(ids | ({} if project is None else {"project_id": project.id}) | {"token": token})

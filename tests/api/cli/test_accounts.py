@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from api.cli.stores import opened_store
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.keys import SCOPES, ApiKey
@@ -44,6 +45,15 @@ def test_init_with_a_currency_creates_a_first_project_in_it(run: Run, tmp_path: 
         catalog.close()
     assert (project.name, project.revenue_currency) == ("Shop", "JPY")
     assert "amounts in KWD" in run(*init, "KWD", "--account", "Other").out
+    assert run("check", "--data-dir", tmp_path).status == 0
+    with opened_store(tmp_path) as store:
+        assert len(store.catalog.projects.ids()) == 2
+        warehouse = store.catalog.warehouses.find()
+    assert warehouse is not None
+    assert warehouse.is_confirmed
+    (tmp_path / "warehouse.duckdb").unlink()
+    run(*init, "EUR", "--account", "Third")
+    assert "is missing" in run("check", "--data-dir", tmp_path).out
 
 
 def test_init_refuses_an_unknown_currency_and_creates_nothing(run: Run, tmp_path: Path) -> None:
