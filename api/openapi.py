@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from functools import cache
+from threading import Lock
 from typing import Any, Final
 
 import msgspec
@@ -64,6 +65,7 @@ ABBREVIATIONS: Final = {"api": "API", "sdk": "SDK"}
 # FastAPI describes errors in a shape that this API never returns.
 FOREIGN_ERROR: Final = REFERENCE + "HTTPValidationError"
 FOREIGN_MODELS: Final = ("HTTPValidationError", "ValidationError")
+_MAKING: Final = Lock()
 ABOUT: Final = (
     "A/B tests: projects, experiments and their lifecycle, and results with a recommendation. "
     "Compare `score_value` with `effective_confidence_threshold`; `score_label` names the score."
@@ -78,10 +80,11 @@ def taking(body: Body | type[BaseModel], *, is_required: bool = True) -> dict[st
 
 
 def document_of(app: FastAPI) -> dict[str, Any]:
-    """Return the document of an app, which is made once."""
-    if app.openapi_schema is None:
-        app.openapi_schema = _document(app)
-    return app.openapi_schema
+    """Return the document of an app, which is made once: of two threads that make it, one may fail."""
+    with _MAKING:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
 
 
 def described_by(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:

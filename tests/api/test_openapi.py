@@ -1,9 +1,14 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from api import openapi
 from api.errors import ERROR_CODES
 from pipeline.store.catalog.keys import SCOPES
 
@@ -91,3 +96,19 @@ def test_component_of_bodies_and_answers_is_open_to_new_fields(document: dict[st
     for name in ("Statistics", "StopConditions", "UrlRule"):
         assert "additionalProperties" not in document["components"]["schemas"][name]
     assert document["components"]["schemas"]["VariantInput"]["additionalProperties"] is False
+
+
+def test_it_is_made_once_for_requests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = Barrier(2)
+
+    def make(_: FastAPI) -> dict[str, Any]:
+        # Where both make it they meet here.
+        with suppress(BrokenBarrierError):
+            at_once.wait(0.1)
+        return {}
+
+    monkeypatch.setattr(openapi, "_document", make)
+    app = FastAPI()
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(openapi.document_of, [app, app])
+    assert first is second
