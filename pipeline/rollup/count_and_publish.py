@@ -105,7 +105,6 @@ def count_group(  # noqa: PLR0913 # what is counted, of whom, and how far
             tables = ResultTables(cursor, counted, is_recount=touched is None)
             if touched is None:
                 tables.recount(read)
-                kept_totals.recount(cursor, scope.project_id, experiments)
             else:
                 changes = tables.update(touched, read)
                 kept_totals.change(cursor, scope.project_id, experiments, changes, exposed=only or ())

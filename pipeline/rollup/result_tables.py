@@ -8,7 +8,7 @@ import polars as pl
 from engine.analysis.comparison.plan import primary_row
 from engine.design.experiment import Experiment
 from engine.design.units import is_clustered
-from pipeline.rollup import changed_extremes
+from pipeline.rollup import changed_extremes, kept_totals
 from pipeline.rollup.aggregates import (
     add_up,
     negate,
@@ -56,6 +56,7 @@ class ResultTables:
 
     def recount(self, buckets: Iterable[CountedVisitors]) -> None:
         """Write the visitors in `buckets`, which have all of each experiment, and their sums."""
+        kept_totals.recount(self._cursor, self._experiments[0].project_id, self._experiments)
         for one in self._experiments:
             visitors.recreate(
                 self._cursor,

@@ -9,9 +9,11 @@ import pytest
 from pipeline.distributed.distributed_rollup import Extent, roll_up
 from pipeline.distributed.output import UnusableOutputError, new_output
 from pipeline.distributed.publish import publish
+from pipeline.store.warehouse import visitor_totals
 from pipeline.store.warehouse.event_ranges import newest_seq
 from pipeline.store.warehouse.events import table_name
 from pipeline.store.warehouse.incremental import identity_links
+from pipeline.store.warehouse.visitor_totals import Totals
 from tests.builders import NOW, STARTED
 from tests.pipeline.distributed.drawn_projects import CountedProject
 from tests.pipeline.distributed.one_process import OneProcess
@@ -29,6 +31,11 @@ def counted(store: WorkingStore) -> CountedProject:
 
 @pytest.fixture
 def output(counted: CountedProject, tmp_path: Path) -> Path:
+    return rolled_up(counted, tmp_path)
+
+
+def rolled_up(counted: CountedProject, tmp_path: Path) -> Path:
+    """Count everything that is stored, into a folder."""
     with new_output(tmp_path / "out", replace=False) as draft:
         extent = Extent(parts=1, at_once=1000, now=NOW)
         roll_up(OneProcess(counted.events()), counted.project, counted.experiments, extent, draft)
@@ -50,6 +57,16 @@ def test_events_that_come_later_are_added(counted: CountedProject, output: Path)
     assert counted.digests()[0].digest[0] == 2
     assert first.id in store.rollup.refresh(counted.project.id).updated
     assert counted.digests()[0].digest[0] == 3
+
+
+def test_the_totals_of_the_project_count_them(counted: CountedProject, tmp_path: Path) -> None:
+    store, project = counted.store, counted.project
+    # No refresh has counted this one.
+    store.write(project, an_exposure(counted.experiments[0], visitor="v3"))
+    publish(store, rolled_up(counted, tmp_path))
+    store.rollup.refresh(project.id)
+    with store.warehouse.cursor() as cursor:
+        assert visitor_totals.read(cursor, project.id, first=0) == Totals(3, 0, 3, 0)
 
 
 def test_changed_deleted_and_newer_experiments_are_left(counted: CountedProject, output: Path) -> None:
@@ -105,12 +122,10 @@ def test_events_from_before_an_end_still_count(store: WorkingStore, tmp_path: Pa
     store.write(project, an_exposure(experiment))
     counted = CountedProject(store=store, project=project, experiments=[experiment])
     # The snapshot is from before the end of the experiment, the count from after it.
-    with new_output(tmp_path / "out", replace=False) as draft:
-        extent = Extent(parts=1, at_once=1000, now=NOW)
-        roll_up(OneProcess(counted.events()), project, [experiment], extent, draft)
+    output = rolled_up(counted, tmp_path)
     store.write(project, an_exposure(experiment, visitor="v2", minute=5))
-    assert publish(store, tmp_path / "out").published == (experiment.id,)
+    assert publish(store, output).published == (experiment.id,)
     assert store.rollup.refresh(project.id).updated == (experiment.id,)
     assert counted.digests()[0].digest[0] == 2
     # Now they are final, whatever is loaded again.
-    assert publish(store, tmp_path / "out").left == {experiment.id: "its results are final"}
+    assert publish(store, output).left == {experiment.id: "its results are final"}
