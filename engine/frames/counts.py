@@ -61,7 +61,7 @@ def count(  # noqa: PLR0913  # rows and what they are of
     arms = [each.filter(pl.col("variant") == code) for code in range(len(variants))]
     daily = (
         DailyEvidence.none(len(kinds), len(arms))
-        if rows["day"].null_count()
+        if coded["day"].null_count()
         else daily_of(rows, each, kinds, len(variants))
     )
     # By these, visitors would be compared one by one; and whether one is retained is known after a window,

@@ -3,6 +3,7 @@
 from datetime import date
 
 import polars as pl
+import pytest
 
 from engine.frames.counts import count
 from engine.frames.kinds import Converted, Revenue
@@ -43,3 +44,13 @@ def test_without_times_there_are_no_days() -> None:
     evidence = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC", is_distinct=True).evidence
     assert evidence.daily.days == ()
     assert evidence.visitors.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("timestamp", ["at", None])
+def test_where_all_visitors_saw_several_variants_nobody_counts(timestamp: str | None) -> None:
+    everyone = pl.concat([FRAME.with_columns(variant=pl.lit(name)) for name in "AB"])
+    rows = read_rows(
+        everyone, Columns(variant="variant", goals=GOALS, visitor="visitor", timestamp=timestamp)
+    )
+    evidence = count(rows, variants=["A", "B"], goals=GOALS, timezone="UTC").evidence
+    assert (evidence.several_variants, evidence.visitors.tolist(), evidence.daily.days) == (4, [0, 0], ())
