@@ -36,7 +36,9 @@ def scan_whole(
         whole.collect_schema()
     except pl.exceptions.PolarsError as different:
         names = ", ".join(table.name for table in tables)
-        raise UnreadableSourceError(f"{names} have different columns or types: {different}") from different
+        raise UnreadableSourceError(
+            f"{names} have different columns or types: {_why(different)}"
+        ) from different
     return whole
 
 
@@ -47,7 +49,12 @@ def reading(tables: Sequence[Table]) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, OSError) as broken:
         names = ", ".join(table.name for table in tables)
-        raise UnreadableSourceError(f"{names} cannot be read: {broken}") from broken
+        raise UnreadableSourceError(f"{names} cannot be read: {_why(broken)}") from broken
+
+
+def _why(error: Exception) -> str:
+    """Return the words of an error without the plan of the query, which Polars adds after them."""
+    return str(error).partition("\n\n")[0]
 
 
 def _scan_typed(

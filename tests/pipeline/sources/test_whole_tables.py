@@ -31,7 +31,7 @@ def test_several_files_are_one_typed_frame(tmp_path: Path) -> None:
     ]
     assert scan_whole(find_tables(paths)).collect()["a"].to_list() == [1.0, 2.5]
     other = str(a_file(tmp_path, "b\n1\n", "three.csv"))
-    with pytest.raises(UnreadableSourceError, match="different columns"):
+    with pytest.raises(UnreadableSourceError, match=r"different columns or types: schema names .* b$"):
         scan_whole(find_tables([*paths, other]))
 
 
