@@ -31,7 +31,7 @@ app(["--help"])
 """
 BARE_SERVICE: Final = """
 import sys
-import duckdb, msgspec, numpy, polars, pydantic_settings, scipy.special, sqlalchemy, uvicorn
+import duckdb, msgspec, numpy, polars, pydantic_settings, scipy, sqlalchemy, uvicorn
 from fastapi import FastAPI
 app = FastAPI()
 @app.get("/readyz")
