@@ -18,21 +18,27 @@ def remove_deleted_projects(services: PipelineServices) -> None:
     ends in between, the next call finishes. Only what the audit trail records as deleted is removed: data
     that is absent from the catalog without such an entry stays, since the catalog may be the wrong one.
     """
-    catalog, settings, ingest = services.catalog, services.settings, services.ingest
+    catalog, settings = services.catalog, services.settings
     # A project whose events all wait in the spool has no table yet.
-    ingest.load()
+    services.ingest.load()
     projects = _deleted(catalog, events.stored_projects(services.warehouse), catalog.projects.ids())
     imports = _deleted(catalog, projects_with_imports(settings), catalog.projects.ids())
     keys = _deleted(catalog, event_keys.stored_projects(services.warehouse), catalog.projects.ids())
     copies = _deleted(catalog, services.snapshots.stored_projects(), catalog.projects.ids())
     experiments = _deleted(catalog, published.list_experiments(services.warehouse), catalog.experiments.ids())
     run_each(
-        {f"project {one}": partial(ingest.forget, one) for one in projects}
+        {f"project {one}": partial(_forget_events, services, one) for one in projects}
         | {f"imports of project {one}": partial(remove_imports_of, settings, one) for one in imports}
         | {f"snapshot of project {one}": partial(services.snapshots.forget, one) for one in copies}
         | {f"keys of project {one}": partial(services.rollup.forget_keys, one) for one in keys}
         | {f"experiment {one}": partial(services.rollup.forget, [one]) for one in experiments}
     )
+
+
+def _forget_events(services: PipelineServices, project_id: str) -> None:
+    # A run under way would note afterwards how far it has counted them.
+    with services.rollup.pause():
+        services.ingest.forget(project_id)
 
 
 def _deleted(catalog: Catalog, stored: Iterable[str], existing: set[str]) -> list[str]:

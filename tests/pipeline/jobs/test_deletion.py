@@ -1,15 +1,22 @@
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.jobs.deletion import remove_deleted_projects
+from pipeline.rollup.nightly_check import NightlyCheck
+from pipeline.rollup.run import Rollup
 from pipeline.runs.command_imports import CommandImport, leave_import
 from pipeline.runs.import_work import projects_with_imports
 from pipeline.runs.uploads import Upload
+from pipeline.store.warehouse import event_digests, nightly_counts
 from pipeline.store.warehouse.events import stored_projects
 from pipeline.store.warehouse.published import list_experiments
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
@@ -67,6 +74,36 @@ def test_events_that_wait_in_the_spool_are_removed_at_once(store: WorkingStore) 
     sweep(store)
     assert store.ingest.load()
     assert stored(store) == ([], [])
+
+
+def test_what_a_night_under_way_would_note_is_removed_too(
+    store: WorkingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = store.add_project()
+    store.write(project, an_event("pageview"))
+    store.rollup.rebuild(project.id)
+    waits_or_has_ended = Event()
+    find, pause = NightlyCheck.find, Rollup.pause
+
+    def pause_noted(rollup: Rollup) -> AbstractContextManager[None]:
+        waits_or_has_ended.set()
+        return pause(rollup)
+
+    def find_and_delete(check: NightlyCheck, *args: Any, **options: Any) -> object:
+        found = find(check, *args, **options)
+        delete(store, project)
+        monkeypatch.setattr(Rollup, "pause", pause_noted)
+        threads.submit(sweep, store).add_done_callback(lambda _: waits_or_has_ended.set())
+        assert waits_or_has_ended.wait(30)
+        return found
+
+    monkeypatch.setattr(NightlyCheck, "find", find_and_delete)
+    with ThreadPoolExecutor(1) as threads:
+        assert store.rollup.rebuild(project.id, at_night=True).is_checked
+    assert stored(store) == ([], [])
+    with store.warehouse.cursor() as cursor:
+        assert not event_digests.read(cursor, project.id)
+        assert nightly_counts.find(cursor, project.id) is None
 
 
 def wait_for_imports(store: WorkingStore, project: Project) -> None:
