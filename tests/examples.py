@@ -1,7 +1,8 @@
 """Examples of property tests: few that are the same in every run, or many drawn by a seed.
 
 `make test` uses the profile `few`. The share of long tests at the end of `.ci/run`, and `make test-all`, use
-`many` with `--hypothesis-seed`, which alone decides the examples: no database of earlier failures is read.
+`many` with `--hypothesis-seed`, which alone decides the examples: no database of earlier failures is read,
+and no constants are taken from the modules that happen to be imported.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,6 +10,8 @@ from typing import Any, Final, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 FEW: Final = "few"
 MANY: Final = "many"
@@ -22,6 +25,8 @@ TestT = TypeVar("TestT", bound=Callable[..., Any])
 
 def register_profiles() -> None:
     """Register both profiles, and load `few`; `--hypothesis-profile=many` loads the other."""
+    # Otherwise a test that is repeated alone, beside fewer modules, has other examples.
+    providers._get_local_constants = Constants  # noqa: SLF001
     slow = [HealthCheck.too_slow]
     settings.register_profile(
         FEW, derandomize=True, max_examples=FEW_EXAMPLES, deadline=None, suppress_health_check=slow

@@ -25,6 +25,7 @@ from tests.pipeline.rollup.naive_values import (
     is_known,
     is_measured,
     known_in,
+    paying_in,
     spent,
     value_of,
 )
@@ -122,7 +123,8 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
                 assert observed.observed is not None
                 assert observed.observed[g, v] == len(known)
             assert observed.totals.conversions[g, v] == observed.daily.conversions[:, g, v].sum()
-            values = np.array([spent(one, experiment.goals[g]) for one in known], float)
+            paying = paying_in(wanted.people, variant, experiment.goals[g], project)
+            values = np.array([spent(one, experiment.goals[g]) for one in paying], float)
             assert observed.revenue.n[g, v] == values.size
             np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
             spread = ((values - values.mean()) ** 2).sum() if values.size else 0.0

@@ -105,6 +105,13 @@ def known_in(people: list[Person], variant_id: str, goal: Goal, project: Project
     return [one for one in people if one.variants == {variant_id} and is_known(one, goal, project)]
 
 
+def paying_in(people: list[Person], variant_id: str, goal: Goal, project: Project) -> list[Person]:
+    """List the people of a variant whose money is told: of a quantile it is that of everyone."""
+    if goal.measure.is_quantile:
+        return [one for one in people if one.variants == {variant_id}]
+    return known_in(people, variant_id, goal, project)
+
+
 def is_known(person: Person, goal: Goal, project: Project) -> bool:
     """Tell whether the days or the window of a goal are over for a person."""
     if goal.known_after is None:

@@ -134,7 +134,7 @@ def damage(path: Path, kind: str, at: int) -> None:
         path.write_bytes(content)
 
 
-@examples(8, 150, seconds=120)
+@examples(8, 100, seconds=40)
 @given(st.lists(ACTIONS, min_size=3, max_size=9), st.sets(VISITORS), st.floats(0, 1))
 def test_events_are_those_of_a_scan_whatever_happens_to_the_files(
     store: WorkingStore, actions: list[Any], visitors: set[str], share: float
