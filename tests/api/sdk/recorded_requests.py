@@ -292,3 +292,14 @@ STOPPED: Final[dict[str, RecordedRequest]] = {
     "a stopped ingest, a visit": RecordedRequest(target=INIT, body={"visitor_id": "v9"}),
     "a stopped ingest, a conversion": RecordedRequest(target=CONVERT, body=_ORDER),
 }
+ALL: Final = {
+    **ACCEPTED,
+    **REFUSED,
+    **METHODS,
+    **PATHS,
+    **LIMITED,
+    **QUOTAS,
+    **UNPAID,
+    **BROKEN,
+    **STOPPED,
+}

@@ -4,35 +4,11 @@ import json
 
 import pytest
 
-from tests.api.sdk.recorded_requests import (
-    ACCEPTED,
-    BROKEN,
-    LIMITED,
-    METHODS,
-    PATHS,
-    QUOTAS,
-    RECORDED,
-    REFUSED,
-    STOPPED,
-    TRACK,
-    UNPAID,
-    RecordedRequest,
-)
+from tests.api.sdk.recorded_requests import ALL, METHODS, RECORDED, TRACK, RecordedRequest
 from tests.api.sdk.recording import Answer, all_answers
 from tests.api.server.exchanges import Way
 
 _RECORDED: dict[str, Answer] = json.loads(RECORDED.read_text())
-_REQUESTS = {
-    **ACCEPTED,
-    **REFUSED,
-    **METHODS,
-    **PATHS,
-    **BROKEN,
-    **STOPPED,
-    **LIMITED,
-    **QUOTAS,
-    **UNPAID,
-}
 Both = dict[bool, tuple[dict[str, Answer], Way]]
 
 
@@ -59,7 +35,7 @@ def test_the_same_requests_are_counted(both: Both) -> None:
 
 
 def test_small_requests_of_browsers_that_are_whole_are_answered_directly(both: Both) -> None:
-    expected = [name for name, request in _REQUESTS.items() if _is_plain(request)]
+    expected = [name for name, request in ALL.items() if _is_plain(request)]
     assert len(expected) > 30
     assert len(both[True][1].seen) == len(expected)
     assert {path for path, _ in both[True][1].seen} == {TRACK}

@@ -29,7 +29,8 @@ RATES = (0.10, 0.30)
 
 
 def a_bandit(store: WorkingStore, project: Project, **fields: Any) -> Experiment:
-    return store.add_experiment(project, **{"traffic_strategy": "bandit", **fields})
+    """Add a bandit, of which each run assigns the same variants."""
+    return store.add_experiment(project, **{"traffic_strategy": "bandit", "salt": "bandit", **fields})
 
 
 def visit(
@@ -45,7 +46,7 @@ def visit(
     rng = np.random.default_rng(hour)
     rows = []
     for i in range(count):
-        visitor, minute = f"{experiment.id}-{hour}-{i}", 60 * hour + 15 + 40 * i / count
+        visitor, minute = f"{experiment.salt}-{hour}-{i}", 60 * hour + 15 + 40 * i / count
         variant = assign(experiment, visitor).variant
         assert variant is not None
         arm = experiment.variants.index(variant)

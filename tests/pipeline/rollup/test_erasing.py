@@ -17,28 +17,21 @@ from pipeline.erasure import person_erasure
 from pipeline.erasure.person_erasure import remove_from_tables
 from pipeline.events.hashing import hash64
 from pipeline.rollup import erasing
-from pipeline.store.warehouse import aggregates, identities, stored_visitors, visitors
+from pipeline.store.warehouse import aggregates, stored_visitors, visitors
 from pipeline.store.warehouse.erasure.erased_person import ErasedPerson
 from pipeline.store.warehouse.events import table_name
-from pipeline.store.warehouse.incremental import event_keys
 from tests.builders import STARTED, a_goal
 from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
+from tests.pipeline.rollup.few_linked import a_store_of_few_linked
 from tests.pipeline.rollup.measured_goals import goals, row_of
 from tests.pipeline.rollup.naive_comparison import compare_all
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 
 @pytest.fixture(scope="module")
 def few_linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with (
-        a_working_store(tmp_path_factory.mktemp("store"), rollup_bucket_events=90) as opened,
-        pytest.MonkeyPatch.context() as patched,
-    ):
-        # Few enough that some user ids are placeholders, and are none once a visitor is gone.
-        patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
-        # Events are found by their keys in files from the first run on.
-        patched.setattr(event_keys, "MIN_EVENTS", 1)
+    with a_store_of_few_linked(tmp_path_factory.mktemp("store")) as opened:
         yield opened
 
 

@@ -19,14 +19,15 @@ from pipeline.rollup import nightly_check
 from pipeline.rollup.nightly_check import PARTS
 from pipeline.rollup.run import Outcome
 from pipeline.rollup.whole_counts import FAULTS
-from pipeline.store.warehouse import event_digests, identities
+from pipeline.store.warehouse import event_digests
 from pipeline.store.warehouse.connection import Warehouse
 from tests.builders import STARTED
 from tests.examples import examples
 from tests.pipeline.jobs.days_of_service import Kill, Killed
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
+from tests.pipeline.rollup.few_linked import a_store_of_few_linked
 from tests.pipeline.rollup.measured_goals import goals, row_of
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 DAY = timedelta(days=1)
 BEGIN = STARTED + 12 * DAY
@@ -61,14 +62,7 @@ class Nights:
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
     clock = [BEGIN]
-    with (
-        a_working_store(
-            tmp_path_factory.mktemp("store"), clock=lambda: clock[0], rollup_bucket_events=90
-        ) as store,
-        pytest.MonkeyPatch.context() as patched,
-    ):
-        # Few enough that some user ids are placeholders.
-        patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
+    with a_store_of_few_linked(tmp_path_factory.mktemp("store"), clock=lambda: clock[0]) as store:
         yield Nights(store, clock)
 
 

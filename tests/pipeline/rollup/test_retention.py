@@ -16,28 +16,21 @@ from engine.design.units import AttributeUnit
 from pipeline.jobs.jobs import remove_events_beyond_retention
 from pipeline.results.exports import Exports
 from pipeline.results.filters import SegmentFilters
-from pipeline.store.warehouse import identities
-from pipeline.store.warehouse.incremental import event_keys
 from tests.builders import NOW, STARTED
 from tests.examples import examples, is_many
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
+from tests.pipeline.rollup.few_linked import a_store_of_few_linked
 from tests.pipeline.rollup.measured_goals import goals, row_of
 from tests.pipeline.rollup.naive_comparison import compare_all
 from tests.pipeline.rollup.test_erasing import stored_numbers
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 LATER = STARTED + timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
 def few_linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with (
-        a_working_store(tmp_path_factory.mktemp("store"), rollup_bucket_events=90) as opened,
-        pytest.MonkeyPatch.context() as patched,
-    ):
-        patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
-        # Events are found by their keys in files from the first run on.
-        patched.setattr(event_keys, "MIN_EVENTS", 1)
+    with a_store_of_few_linked(tmp_path_factory.mktemp("store")) as opened:
         yield opened
 
 

@@ -13,26 +13,19 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.units import AttributeUnit
 from pipeline.rollup.goals.summed_goals import kept_goals
-from pipeline.store.warehouse import extremes, identities
-from pipeline.store.warehouse.incremental import event_keys
+from pipeline.store.warehouse import extremes
 from tests.examples import examples, is_many
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
+from tests.pipeline.rollup.few_linked import a_store_of_few_linked
 from tests.pipeline.rollup.kept_extremes import of_table
 from tests.pipeline.rollup.measured_goals import goals, row_of
 from tests.pipeline.rollup.naive_comparison import compare_all
-from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
+from tests.pipeline.working_store import WorkingStore, an_exposure
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with (
-        a_working_store(tmp_path_factory.mktemp("store"), rollup_bucket_events=90) as opened,
-        pytest.MonkeyPatch.context() as patched,
-    ):
-        # Few enough that some user ids are placeholders.
-        patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
-        # Events are found by their keys in files from the first run on.
-        patched.setattr(event_keys, "MIN_EVENTS", 1)
+    with a_store_of_few_linked(tmp_path_factory.mktemp("store")) as opened:
         yield opened
 
 
