@@ -12,7 +12,7 @@ from engine.stats.covariates import CovariateMoments, index_slopes
 from engine.stats.paired_moments import PairedMoments
 
 # Categories with the most visitors that have a column of their own; the others share one.
-_MOST_CATEGORIES = 50
+MOST_CATEGORIES = 50
 # The correlation of copies, but for rounding.
 _COPY = 1.0 - 1e-9
 # Visitors that must carry a goal's variance before a correlation of 1 is no accident.
@@ -41,7 +41,7 @@ def common_categories(counts: pl.DataFrame) -> pl.Series:
 
     `counts` has each `value`, null for an unknown one, with its `count`.
     """
-    return counts.sort("count", "value", descending=[True, False])["value"].head(_MOST_CATEGORIES)
+    return counts.sort("count", "value", descending=[True, False])["value"].head(MOST_CATEGORIES)
 
 
 def _columns(values: pl.Series) -> Iterator[FloatArray]:

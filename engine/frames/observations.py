@@ -43,8 +43,8 @@ def observe(
 ) -> Observations:
     """Read rows; those of a database or a cluster are left there and counted by its engine.
 
-    The named columns of such a table are fetched where these sums do not suffice: for several covariates and
-    categories, caps, `known`, funnels, quantiles, clusters and weight epochs, and for times that are text.
+    The named columns of such a table are fetched where these sums do not suffice: for categories of visitors
+    with several rows, `known`, funnels, quantiles, clusters and weight epochs, and for times that are text.
     Raises InvalidEvidenceError as `read_rows` does.
     """
     if len(weight_epochs):
@@ -120,7 +120,8 @@ def _are_sums_enough(table: Table, columns: Columns) -> bool:
         return False
     if columns.timestamp is not None and schema.get(columns.timestamp) == nw.String:
         return False
-    return all(_is_summed(goal, schema) for goal in columns.goals.values())
+    has_several_rows = columns.visitor is not None
+    return all(_is_summed(goal, schema, has_several_rows=has_several_rows) for goal in columns.goals.values())
 
 
 def _are_parts_enough(columns: Columns) -> bool:
@@ -129,12 +130,15 @@ def _are_parts_enough(columns: Columns) -> bool:
     return columns.cluster is None and all(_adds_up(goal) and not goal.covariates for goal in goals)
 
 
-def _is_summed(goal: FrameGoal, schema: nw.Schema) -> bool:
-    """Tell whether sums say all of a goal; of covariates those of one number."""
-    covariates = goal.covariate_columns
-    if not covariates or not _adds_up(goal):
-        return _adds_up(goal)
-    return len(covariates) == 1 and covariates[0] in schema and schema[covariates[0]].is_numeric()
+def _is_summed(goal: FrameGoal, schema: nw.Schema, *, has_several_rows: bool) -> bool:
+    """Tell whether sums say all of a goal; a category is that of the first of several rows, and is read."""
+    if isinstance(goal, Funnel | Quantile) or goal.known is not None:
+        return False
+    kinds = [schema.get(name) for name in goal.covariate_columns]
+    return all(
+        kind is not None and (kind.is_numeric() or (kind == nw.String and not has_several_rows))
+        for kind in kinds
+    )
 
 
 def _adds_up(goal: FrameGoal) -> bool:

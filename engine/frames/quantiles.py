@@ -15,7 +15,7 @@ from engine.analysis.results.variant_result import Interval
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
 from engine.frames.goal_columns import number as numbers_of
-from engine.frames.lazy.engine_queries import Table, fetch, is_engine_table
+from engine.frames.lazy.engine_queries import Table, fetch, is_engine_table, without_nan
 from engine.frames.lazy.lazy_columns import number_column
 from engine.frames.rows import collected, table_of
 from engine.stats.arrays import FloatArray
@@ -111,7 +111,8 @@ def _lazy_counts(table: Table, column: str, variant: str) -> pl.DataFrame:
         column_errors.require_column(name, schema.names())
     values = number_column(schema, column, "value")
     counted = fetch(
-        table.select(nw.col(variant).alias("variant"), values.values.alias("value"))
+        without_nan(table, [column])
+        .select(nw.col(variant).alias("variant"), values.values.alias("value"))
         .drop_nulls()
         .group_by("variant", "value")
         .agg(nw.len().alias("visitors"))

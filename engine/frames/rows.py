@@ -14,6 +14,7 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import check_steps, with_funnel
 from engine.frames.goal_columns import flag, goal_columns, microseconds, number
 from engine.frames.kinds import Funnel
+from engine.frames.lazy.engine_queries import fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +138,7 @@ def chosen(df: Any, names: list[str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]: 
 def collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports
     """Load the named columns into memory."""
     frame = chosen(df, names)
-    return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_polars()
+    return fetch(frame) if isinstance(frame, nw.LazyFrame) else frame.to_polars()
 
 
 def _covariates(frame: pl.DataFrame, place: int, names: Sequence[str], variant: str) -> Iterator[pl.Expr]:

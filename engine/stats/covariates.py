@@ -47,6 +47,13 @@ class CovariateMoments:
         xy = np.stack(
             [each.T @ (values - mean) for each, values, mean in zip(apart, y, of_y.mean, strict=True)]
         )
+        return cls.of_sums(n, mean_x, xx, xy, of_y)
+
+    @classmethod
+    def of_sums(
+        cls, n: FloatArray, mean_x: FloatArray, xx: FloatArray, xy: FloatArray, of_y: Moments
+    ) -> Self:
+        """Take sums as they were computed; those of covariates that do not vary are 0, not rounding."""
         varies = ~are_constant(n[:, None], mean_x, np.diagonal(xx, axis1=1, axis2=2))
         return cls(
             n,

@@ -1,5 +1,6 @@
 """Winsorizing: caps at a percentile."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,4 +51,12 @@ def winsorize(arms: Sequence[npt.ArrayLike], percentile: float) -> Winsorized:
 def cap_of(values: FloatArray, percentile: float) -> float | None:
     """Find the cap of `winsorize`: the percentile of the values above 0; None without any."""
     positive = values[values > 0]
-    return float(np.percentile(positive, percentile, method="inverted_cdf")) if positive.size else None
+    if not positive.size:
+        return None
+    place = place_of_cap(positive.size, percentile)
+    return float(np.partition(positive, place)[place])
+
+
+def place_of_cap(values: int, percentile: float) -> int:
+    """Find the place of the cap among so many sorted values above 0, counted from 0."""
+    return min(max(math.ceil(values * (percentile / 100.0) - 1.0), 0), values - 1)

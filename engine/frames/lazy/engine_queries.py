@@ -8,8 +8,17 @@ import narwhals as nw
 import polars as pl
 from narwhals import Implementation
 
+from engine.errors import InvalidEvidenceError
+
 Table: TypeAlias = nw.LazyFrame[Any]
 
+# Characters of what an engine says.
+_REASON_LENGTH: Final = 300
+# More than any table has.
+_MOST_ROWS: Final = 2**62
+# Engines that Ibis runs in this process, which lack what the queries need.
+_IN_PROCESS: Final = frozenset({"polars"})
+_WITHOUT_NAN: Final = frozenset({"sqlite", "mysql", "mssql", "oracle"})
 # Tables of other kinds are in this process already.
 _ENGINES: Final = frozenset(
     {
@@ -24,13 +33,48 @@ _ENGINES: Final = frozenset(
 
 def is_engine_table(frame: object) -> TypeGuard[Table]:
     """Tell whether a frame is lazy and of an engine that can be sent queries."""
-    return isinstance(frame, nw.LazyFrame) and frame.implementation in _ENGINES
+    return (
+        isinstance(frame, nw.LazyFrame)
+        and frame.implementation in _ENGINES
+        and engine_of(frame) not in _IN_PROCESS
+    )
+
+
+def engine_of(table: Table) -> str:
+    """Name the engine of a lazy table, such as `postgres`; one that is reached by Ibis as Ibis does."""
+    native = table.to_native()
+    return str(native.get_backend().name if hasattr(native, "get_backend") else table.implementation.value)
 
 
 def fetch(query: Table) -> pl.DataFrame:
-    """Run a query, and fetch its rows: sums, never the rows of visitors."""
-    rows: pl.DataFrame = query.collect("polars").to_native()
+    """Run a query, and fetch its rows; InvalidEvidenceError for what its engine refuses or does not know."""
+    if query.implementation not in _ENGINES:
+        return query.collect().to_polars()
+    try:
+        rows: pl.DataFrame = query.collect("polars").to_native()
+    except Exception as refused:
+        reason = " ".join(str(refused).split())
+        raise InvalidEvidenceError(
+            f"{engine_of(query)} cannot count this table: {reason[:_REASON_LENGTH]}. Give its rows as a data "
+            "frame instead"
+        ) from refused
     return rows
+
+
+def without_nan(table: Table, names: Sequence[str]) -> Table:
+    """Replace NaN by null in the named columns, of engines that have it."""
+    if engine_of(table) in _WITHOUT_NAN:
+        return table
+    schema = table.collect_schema()
+    return table.with_columns(nw.col(name).fill_nan(None) for name in names if schema[name].is_float())
+
+
+def computed_once(table: Table) -> Table:
+    """Keep an engine from writing out the columns of a table at each of their uses.
+
+    PostgreSQL does, and so do their columns: sums of squares take minutes. It does not behind a limit.
+    """
+    return table.head(_MOST_ROWS) if engine_of(table) == "postgres" else table
 
 
 def flag(condition: nw.Expr) -> nw.Expr:

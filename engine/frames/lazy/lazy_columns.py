@@ -57,13 +57,18 @@ def columns_of_goal(
 
 
 def number_column(schema: nw.Schema, name: str, alias: str) -> LazyColumn:
-    """Read numbers; NaN is null."""
+    """Read numbers of a table without NaN."""
     if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
         raise column_errors.not_numbers(name, schema[name])
     numbers = _doubles(schema, name)
     infinite = Check(flag(numbers.abs() == float("inf")).sum(), bool, column_errors.infinite_numbers(name))
     large = Check(flag(numbers.abs() > MOST_NUMBER).sum(), bool, column_errors.numbers_too_large(name))
     return LazyColumn(alias, numbers, (infinite, large))
+
+
+def text_column(name: str, alias: str) -> LazyColumn:
+    """Read text; empty text is null."""
+    return LazyColumn(alias, nw.when(nw.col(name) != "").then(nw.col(name)))
 
 
 def time_literal(dtype: Any, microseconds: int) -> nw.Expr:  # noqa: ANN401  # narwhals' types of columns
@@ -79,9 +84,9 @@ def time_literal(dtype: Any, microseconds: int) -> nw.Expr:  # noqa: ANN401  # n
 def _doubles(schema: nw.Schema, name: str) -> nw.Expr:
     column = nw.col(name)
     if schema[name] == nw.Boolean:
-        return column.cast(nw.Int64).cast(nw.Float64)
-    numbers = column.cast(nw.Float64)
-    return numbers.fill_nan(None) if schema[name].is_float() else numbers
+        # PostgreSQL casts no truth to a number.
+        column = nw.when(column).then(nw.lit(1)).when(~column).then(nw.lit(0))
+    return column.cast(nw.Float64)
 
 
 def _flag(schema: nw.Schema, name: str, alias: str, *, keeps_unknown: bool) -> LazyColumn:
@@ -101,7 +106,7 @@ def _count(schema: nw.Schema, name: str, alias: str) -> LazyColumn:
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         raise column_errors.not_counts(name, dtype)
     counts = _doubles(schema, name).fill_null(0.0)
-    other = flag((counts < 0.0) | (counts >= MOST_WHOLE) | (counts % 1.0 != 0.0)).sum()
+    other = flag((counts < 0.0) | (counts >= MOST_WHOLE) | (counts != _whole(counts.abs()))).sum()
     return LazyColumn(
         alias,
         counts,
@@ -118,10 +123,10 @@ def _cents(schema: nw.Schema, name: str, alias: str, currency: str) -> LazyColum
         raise column_errors.not_amounts(name, schema[name])
     exact = _doubles(schema, name).fill_null(0.0) * float(minor_units(currency))
     size = exact.abs()
-    # Engines round halves differently, and their remainders of negative numbers differ.
-    part = size % 1.0
-    whole = size - part
-    half = nw.when(part == 0.5).then(whole % 2.0).otherwise(nw.lit(0.0))
+    # Engines round halves differently, and remainders of some are of decimals with fewer digits.
+    whole = _whole(size)
+    part = size - whole
+    half = nw.when(part == 0.5).then(whole - _whole(whole / 2.0) * 2.0).otherwise(nw.lit(0.0))
     rounded = whole + nw.when(part > 0.5).then(nw.lit(1.0)).otherwise(half)
     cents = nw.when(exact < 0.0).then(rounded * -1.0).otherwise(rounded)
     return LazyColumn(
@@ -132,6 +137,11 @@ def _cents(schema: nw.Schema, name: str, alias: str, currency: str) -> LazyColum
             Check(size.sum(), _is_beyond_64_bits, column_errors.total_too_large(name)),
         ),
     )
+
+
+def _whole(sizes: nw.Expr) -> nw.Expr:
+    """Round down numbers from 0 on, to a double; null for those that are refused as too large."""
+    return nw.when(sizes < MOST_WHOLE).then(sizes.floor()).cast(nw.Float64)
 
 
 def _is_beyond_64_bits(total: float) -> bool:

@@ -13,6 +13,8 @@ from engine.frames.counts import moment
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Retained, Revenue
 from engine.frames.lazy.engine_queries import Table, fetch, flag
+from engine.frames.lazy.lazy_caps import caps_of, with_judged_values
+from engine.frames.lazy.lazy_covariates import with_indexes
 from engine.frames.lazy.lazy_days import LazyDays
 from engine.frames.lazy.lazy_largest import largest_lazy
 from engine.frames.lazy.lazy_rows import LazyRows
@@ -32,11 +34,13 @@ def count_lazy(
     kinds, arms = list(goals.values()), len(variants)
     coded = with_arms(rows, variants, timezone)
     everyone = by_visitor(coded, kinds, is_distinct=rows.is_distinct)
-    visitors = of_one_variant(everyone)
-    totals = _Totals(visitors, kinds, arms)
+    plain = of_one_variant(everyone)
+    caps = caps_of(plain, kinds)
+    visitors, slopes = with_indexes(with_judged_values(plain, kinds, caps), kinds, arms)
+    totals = _Totals(visitors, kinds, arms, caps)
     observed = totals.observed
     shares = Moments.of_shares(totals.conversions, totals.visitors if observed is None else observed)
-    moments = GoalMoments.fetch(visitors, kinds, arms)
+    moments = GoalMoments.fetch(visitors, kinds, arms, capped=caps)
     days = LazyDays.of(rows, coded, visitors, arms=arms)
     return Evidence(
         visitors=totals.visitors,
@@ -52,7 +56,7 @@ def count_lazy(
         largest=largest_lazy(visitors, kinds, arms),
         observed=observed,
         with_denominator=totals.with_denominator,
-        values=totals.with_extremes(moments.visitor_values(kinds, shares)),
+        values=totals.with_extremes(moments.visitor_values(kinds, shares), slopes),
     )
 
 
@@ -63,7 +67,9 @@ def _count(table: Table) -> int:
 class _Totals:
     """Totals by variant, and by goal and variant, in one query."""
 
-    def __init__(self, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> None:
+    def __init__(
+        self, visitors: Table, kinds: Sequence[FrameGoal], arms: int, caps: Mapping[int, float]
+    ) -> None:
         goals, known = range(len(kinds)), visitors.collect_schema().names()
         ratios = [goal for goal in goals if f"orders_{goal}" in known]
         found = fetch(
@@ -75,17 +81,31 @@ class _Totals:
                 *(flag(nw.col(f"orders_{goal}") > 0.0).sum().alias(f"divided_{goal}") for goal in ratios),
                 *(flag(nw.col(f"sum_{goal}") != 0.0).sum().alias(f"nonzero_{goal}") for goal in ratios),
                 *(nw.col(f"orders_{goal}").max() for goal in ratios),
+                *(
+                    flag(nw.col(f"sum_{goal}") > cap).sum().alias(f"capped_{goal}")
+                    for goal, cap in caps.items()
+                ),
             )
         )
         every = pl.DataFrame({"arm": range(arms)}).join(found.cast({"arm": pl.Int64}), on="arm", how="left")
         self._by_arm = every.sort("arm").fill_null(0)
         self._kinds = kinds
         self._ratios = ratios
+        self._caps = caps
 
-    def with_extremes(self, values: VisitorValues | None) -> VisitorValues | None:
-        """Add the visitors with a numerator other than 0, and the largest denominator of one, of ratios."""
+    def with_extremes(self, values: VisitorValues | None, slopes: Mapping[int, int]) -> VisitorValues | None:
+        """Add the caps and visitors above them, the numbers of slopes, and the extremes of ratios.
+
+        Those are the visitors with a numerator other than 0, and the largest denominator of one.
+        """
         if values is None:
             return None
+        caps, capped, ranks = values.caps.copy(), values.capped.copy(), values.index_slopes.copy()
+        for goal, cap in self._caps.items():
+            caps[goal], capped[goal] = cap, self._by_arm[f"capped_{goal}"].cast(pl.Int64).to_numpy()
+        for goal, rank in slopes.items():
+            ranks[goal] = rank
+        values = replace(values, caps=caps, capped=capped, index_slopes=ranks)
         nonzero, largest = values.nonzero.copy(), values.largest_orders.copy()
         for goal in self._ratios:
             for part, name in ((nonzero, "nonzero"), (largest, "orders")):

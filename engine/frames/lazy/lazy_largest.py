@@ -41,7 +41,7 @@ def _queries(visitors: Table, names: Sequence[str], goal: int, arm: int) -> Iter
         found = nw.col(name) if name in names else nw.lit(None)
         return found.cast(nw.Float64)
 
-    value, denominator = column(f"sum_{goal}"), column(f"orders_{goal}")
+    value, denominator = column(f"value_{goal}"), column(f"orders_{goal}")
     sizes = [value, *([denominator] if f"orders_{goal}" in names else [])]
     for place, size in enumerate(sizes):
         rows = visitors.filter((nw.col("arm") == nw.lit(arm)) & ~value.is_null()).select(

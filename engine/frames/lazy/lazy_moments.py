@@ -28,7 +28,8 @@ class Pair:
     def known(self) -> tuple[nw.Expr, nw.Expr]:
         """Return both values, null where either is."""
         if self.x is None:
-            return nw.lit(0.0), self.y
+            # Of the type of the values: a literal would be a decimal of some engines.
+            return self.y * 0.0, self.y
         are_known = ~(self.x.is_null() | self.y.is_null())
         return nw.when(are_known).then(self.x), nw.when(are_known).then(self.y)
 
@@ -112,6 +113,38 @@ def _moments(
         sums["xxy"] - 2.0 * apart_x * sums["xy"] - apart_y * sums["xx"] + 2.0 * n * apart_x**2 * apart_y,
         sums["xyy"] - 2.0 * apart_y * sums["xy"] - apart_x * sums["yy"] + 2.0 * n * apart_x * apart_y**2,
     )
+
+
+def cross_moments_by_arm(
+    visitors: Table, values: Sequence[nw.Expr], arms: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Take the moments of K values that every visitor has, in two queries.
+
+    Returns visitors (arms,), means (arms, K) and centred sums of products (arms, K, K).
+    """
+    numbers = range(len(values))
+    names = [f"x_{i}" for i in numbers]
+    table = visitors.select("arm", *(value.alias(name) for value, name in zip(values, names, strict=True)))
+    sums = _fetch_by_arm(table, [nw.len().alias("n"), *(nw.col(name).sum() for name in names)], arms)
+    n = sums["n"]
+    mean = np.stack([sums[name] for name in names], axis=1) / np.maximum(n, 1.0)[:, None]
+    apart = table.select(
+        "arm",
+        *(
+            (nw.col(name) - by_case(nw.col("arm"), range(arms), mean[:, i].tolist())).alias(name)
+            for i, name in enumerate(names)
+        ),
+    )
+    pairs = [(i, j) for i in numbers for j in range(i, len(values))]
+    totals = [nw.col(name).sum() for name in names]
+    products = [(nw.col(names[i]) * nw.col(names[j])).sum().alias(f"p_{i}_{j}") for i, j in pairs]
+    found = _fetch_by_arm(apart, [*totals, *products], arms)
+    # What is left of the means after rounding.
+    off = np.stack([found[name] for name in names], axis=1) / np.maximum(n, 1.0)[:, None]
+    centred = np.zeros((arms, len(values), len(values)))
+    for i, j in pairs:
+        centred[:, i, j] = centred[:, j, i] = found[f"p_{i}_{j}"] - n * off[:, i] * off[:, j]
+    return n, mean + off, centred
 
 
 def triples_by_arm(visitors: Table, triples: Sequence[Triple], arms: int) -> list[FloatArray]:

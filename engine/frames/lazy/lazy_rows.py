@@ -9,8 +9,14 @@ import polars as pl
 
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
-from engine.frames.lazy.engine_queries import Table, fetch, flag
-from engine.frames.lazy.lazy_columns import LazyColumn, columns_of_goal, number_column, time_literal
+from engine.frames.lazy.engine_queries import Table, fetch, flag, without_nan
+from engine.frames.lazy.lazy_columns import (
+    LazyColumn,
+    columns_of_goal,
+    number_column,
+    text_column,
+    time_literal,
+)
 from engine.frames.rows import Columns
 from engine.local_days import local_day_starts
 
@@ -63,6 +69,7 @@ def lazy_rows(frame: Table, columns: Columns) -> LazyRows:
         column_errors.require_column(name, schema.names())
     if columns.timestamp is not None and not isinstance(schema[columns.timestamp], nw.Date | nw.Datetime):
         raise column_errors.not_times(columns.timestamp, schema[columns.timestamp])
+    frame = without_nan(frame, columns.named)
     found = list(_columns(schema, columns))
     needed = {
         alias: name
@@ -87,8 +94,11 @@ def lazy_rows(frame: Table, columns: Columns) -> LazyRows:
 def _columns(schema: nw.Schema, columns: Columns) -> Iterator[LazyColumn]:
     for place, (name, goal) in enumerate(columns.goals.items()):
         yield from columns_of_goal(schema, place, name, goal, currency=columns.currency_of(name))
-        for covariate in goal.covariate_columns:
-            yield number_column(schema, covariate, f"before_{place}")
+        names = goal.covariate_columns
+        for each, covariate in enumerate(names):
+            is_text = schema.get(covariate) == nw.String
+            alias = f"before_{place}" if len(names) == 1 and not is_text else f"before_{place}_{each}"
+            yield text_column(covariate, alias) if is_text else number_column(schema, covariate, alias)
         if goal.order_column is not None:
             orders = number_column(schema, goal.order_column, f"orders_{place}")
             yield replace(orders, values=orders.values.fill_null(0.0))

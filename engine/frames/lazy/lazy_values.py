@@ -1,6 +1,6 @@
 """Moments of goals in a lazy table: revenue and other values, ratios, and covariates."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -24,7 +24,8 @@ class GoalMoments:
     Of `values` of goals that are no shares of visitors; of `ratios` with the denominator as x; and of
     `covariates`, as x, with the value of visitors who have one. `without` are the values of the others. Of a
     ratio a covariate that is not known is the average, which adjusts nothing; `below` pairs it with the
-    denominator, and `triples` are the sums of products of the deviations of all three.
+    denominator, and `triples` are the sums of products of the deviations of all three. `plain` are the
+    moments of values without the cap of their goal, where it has one.
     """
 
     values: dict[int, Moments]
@@ -33,10 +34,16 @@ class GoalMoments:
     without: dict[int, Moments]
     below: dict[int, PairedMoments]
     triples: dict[int, FloatArray]
+    plain: dict[int, Moments]
 
     @classmethod
-    def fetch(cls, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> Self:
-        """Let the engine take the moments in two queries, and in two more where ratios have covariates."""
+    def fetch(
+        cls, visitors: Table, kinds: Sequence[FrameGoal], arms: int, *, capped: Collection[int]
+    ) -> Self:
+        """Let the engine take the moments in two queries, and in two more where ratios have covariates.
+
+        `visitors` have `value_<i>` of each goal, and those of goals in `capped` are capped.
+        """
         known = visitors.collect_schema().names()
         values = [goal for goal, kind in enumerate(kinds) if not kind.is_share]
         ratios = [goal for goal in values if f"orders_{goal}" in known]
@@ -44,20 +51,22 @@ class GoalMoments:
         both = [goal for goal in ratios if goal in covariates]
         visitors = _filled(visitors, both)
         pairs = [
-            *(Pair(_value(goal, kinds[goal])) for goal in values),
-            *(Pair(_value(goal, kinds[goal]), nw.col(f"orders_{goal}")) for goal in ratios),
-            *(Pair(_value(goal, kinds[goal]), nw.col(f"before_{goal}")) for goal in covariates),
-            *(Pair(_value_without(goal, kinds[goal])) for goal in covariates),
+            *(Pair(_value(goal)) for goal in values),
+            *(Pair(_value(goal), nw.col(f"orders_{goal}")) for goal in ratios),
+            *(Pair(_value(goal), nw.col(f"before_{goal}")) for goal in covariates),
+            *(Pair(_value_without(goal)) for goal in covariates),
             *(Pair(nw.col(f"orders_{goal}"), nw.col(f"before_{goal}")) for goal in both),
+            *(Pair(nw.col(f"sum_{goal}")) for goal in capped),
         ]
         found = iter(moments_by_arm(visitors, pairs, arms))
         of_values = {goal: next(found).y for goal in values}
         of_ratios = {goal: next(found) for goal in ratios}
         of_covariates = {goal: next(found) for goal in covariates}
         without, below = {goal: next(found).y for goal in covariates}, {goal: next(found) for goal in both}
+        plain = {goal: next(found).y for goal in capped}
         triples = [
             Triple(
-                (nw.col(f"before_{goal}"), _value(goal, kinds[goal]), nw.col(f"orders_{goal}")),
+                (nw.col(f"before_{goal}"), _value(goal), nw.col(f"orders_{goal}")),
                 (of_covariates[goal].mean_x, of_ratios[goal].mean_y, of_ratios[goal].mean_x),
             )
             for goal in both
@@ -69,6 +78,7 @@ class GoalMoments:
             without=without,
             below=below,
             triples=dict(zip(both, triples_by_arm(visitors, triples, arms), strict=True)),
+            plain=plain,
         )
 
     def revenue(self, kinds: Sequence[FrameGoal], visitors: Sequence[int]) -> Moments:
@@ -76,13 +86,16 @@ class GoalMoments:
         n = np.array(visitors, np.float64)
         nothing = Moments(n, np.zeros(n.shape), np.zeros(n.shape))
         return Moments.stack(
-            [self.values[goal] if isinstance(kind, Revenue) else nothing for goal, kind in enumerate(kinds)]
+            [
+                self.plain.get(goal, self.values[goal]) if isinstance(kind, Revenue) else nothing
+                for goal, kind in enumerate(kinds)
+            ]
         )
 
     def visitor_values(self, kinds: Sequence[FrameGoal], shares: Moments) -> VisitorValues | None:
         """Build the values per visitor; None where counts and revenue tell all."""
         has_others = any(not kind.is_share and not isinstance(kind, Revenue) for kind in kinds)
-        if not self.ratios and not self.covariates and not has_others:
+        if not (self.ratios or self.covariates or self.plain or has_others):
             return None
         return VisitorValues.concatenate([self._values_of(goal, shares) for goal in range(len(kinds))])
 
@@ -109,13 +122,9 @@ def _filled(visitors: Table, goals: Sequence[int]) -> Table:
     return visitors.with_columns(*(nw.col(name).fill_null(average) for name, average in known))
 
 
-def _value(goal: int, kind: FrameGoal) -> nw.Expr:
-    """Build the value that a visitor is judged on; null where it is not known yet."""
-    if not kind.is_share:
-        return nw.col(f"sum_{goal}")
-    done = nw.col(f"done_{goal}").cast(nw.Float64)
-    return nw.when(~nw.col(f"sum_{goal}").is_null()).then(done) if kind.may_be_unknown else done
+def _value(goal: int) -> nw.Expr:
+    return nw.col(f"value_{goal}")
 
 
-def _value_without(goal: int, kind: FrameGoal) -> nw.Expr:
-    return nw.when(nw.col(f"before_{goal}").is_null()).then(_value(goal, kind))
+def _value_without(goal: int) -> nw.Expr:
+    return nw.when(nw.col(f"before_{goal}").is_null()).then(_value(goal))

@@ -6,7 +6,7 @@ import narwhals as nw
 
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Mean, Ratio, Retained, Value
-from engine.frames.lazy.engine_queries import Table, by_case, flag
+from engine.frames.lazy.engine_queries import Table, by_case, computed_once, flag
 from engine.frames.lazy.lazy_rows import LazyRows
 
 
@@ -24,7 +24,9 @@ def by_visitor(table: Table, kinds: Sequence[FrameGoal], *, is_distinct: bool) -
     """
     has_days = "day" in table.collect_schema().names()
     if is_distinct:
-        return table.with_columns(nw.col("arm").alias("last_arm"), *_of_rows(kinds, has_days=has_days))
+        return computed_once(
+            table.with_columns(nw.col("arm").alias("last_arm"), *_of_rows(kinds, has_days=has_days))
+        )
     return table.group_by("visitor").agg(
         nw.col("arm").min(),
         nw.col("arm").max().alias("last_arm"),

@@ -5,7 +5,7 @@ from scipy.stats import mstats
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
 from engine.stats.moments import Moments
-from engine.stats.winsorizing import winsorize
+from engine.stats.winsorizing import place_of_cap, winsorize
 
 
 def test_cut_values_are_scipys() -> None:
@@ -56,3 +56,12 @@ def test_nobody_buying_leaves_everything_as_it_is() -> None:
 def test_percentiles_that_are_none_are_refused(percentile: float) -> None:
     with pytest.raises(ValueError, match="percentile is above 0"):
         winsorize([[1.0]], percentile)
+
+
+def test_the_place_of_a_cap_is_that_of_the_percentile_of_numpy() -> None:
+    rng = np.random.default_rng(4)
+    for count in (1, 2, 3, 10, 99, 100, 101, 1000):
+        values = rng.permutation(count) + 1.0
+        for percentile in (0.1, 1, 33.3, 50, 90, 95, 99, 99.9, 100):
+            expected = np.percentile(values, percentile, method="inverted_cdf")
+            assert np.sort(values)[place_of_cap(count, percentile)] == expected
