@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tests.growth import BACK, OPERATIONS, Operation, Work, a_site, measure
+from tests.growth import BACK, OPERATIONS, Operation, Work, a_site, measure_all
 
 STORED: Final = 2_000
 # As many as change.
@@ -35,7 +35,7 @@ def many_experiments(tmp_path_factory: pytest.TempPathFactory) -> Works:
 
 def measured(folders: pytest.TempPathFactory, **sizes: int) -> Works:
     with a_site(folders.mktemp("store"), **sizes) as site:
-        return {operation: measure(operation, site) for operation in OPERATIONS}
+        return measure_all(site)
 
 
 def grown(small: Work, large: Work, times: float) -> dict[str, tuple[int, int]]:
