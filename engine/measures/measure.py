@@ -46,6 +46,10 @@ class Measure:
 
     Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
     results have a `mean`; others have the conversion rate or the revenue in its place.
+
+    Derived: `is_known_at_once` where events count from the first exposure on, and not on later days only.
+    `is_quantile` where values are counted by bucket, for a quantile of them. `is_ratio` where the metric is
+    one sum over another; `is_per_order` where it is money per order, not per visitor.
     """
 
     word: str
@@ -70,11 +74,20 @@ class Measure:
     days: Callable[[Config], tuple[int, int] | None] = _nothing
     has_days: bool = False
     has_mean: bool = True
+    is_known_at_once: bool = field(init=False)
+    is_quantile: bool = field(init=False)
+    is_per_order: bool = field(init=False)
+    is_ratio: bool = field(init=False)
 
-    @property
-    def is_known_at_once(self) -> bool:
-        """Tell whether events count from the first exposure on, and not on later days only."""
-        return self.days is _nothing
+    def __post_init__(self) -> None:
+        derived = {
+            "is_known_at_once": self.days is _nothing,
+            "is_quantile": "q" in self.keys,
+            "is_per_order": "orders" in self.columns,
+            "is_ratio": not {"orders", "denominator"}.isdisjoint(self.columns),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     def known_after(self, config: Config) -> int | None:
         """Return the days of 24 hours from the first exposure after which an outcome is known.
@@ -85,13 +98,3 @@ class Measure:
         own = self.days(config)
         window: int | None = config.get("window")
         return window if own is None else own[1] + 1
-
-    @property
-    def is_quantile(self) -> bool:
-        """Tell whether values are counted by bucket, for a quantile of them."""
-        return "q" in self.keys
-
-    @property
-    def is_per_order(self) -> bool:
-        """Tell whether the metric is money per order, not per visitor."""
-        return "orders" in self.columns

@@ -10,7 +10,7 @@ import polars as pl
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.largest_visitors import MOST, LargestVisitors
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
 from engine.measures.sums import unit_of
 from engine.stats.arrays import FloatArray, IntArray
 from pipeline.store.warehouse.extremes import DENOMINATORS, HIGHEST, LOWEST, NONZERO, WITH_DENOMINATOR
@@ -28,7 +28,7 @@ def with_extremes(
     """
     shape = len(experiment.goals), len(experiment.variants)
     is_there = _by_cell(extremes.with_columns(there=1), "there", shape) > 0
-    is_ratio = is_there & np.array([[_is_ratio(goal)] for goal in experiment.goals])
+    is_ratio = is_there & np.array([[goal.measure.is_ratio] for goal in experiment.goals])
     if evidence.values is not None:
         denominators = _by_cell(extremes, "largest_denominator", shape) / _units_of_denominators(experiment)
         values = replace(
@@ -132,10 +132,6 @@ def _by_cell(cells: pl.DataFrame, name: str, shape: tuple[int, ...]) -> IntArray
     found = np.zeros(shape, np.int64)
     found[cells["goal"].to_numpy(), cells["variant"].to_numpy()] = cells[name].to_numpy()
     return found
-
-
-def _is_ratio(goal: Goal) -> bool:
-    return goal.divided_by is not None or goal.measure.is_per_order
 
 
 def _units(experiment: Experiment) -> FloatArray:

@@ -87,9 +87,9 @@ def _sums_of(
 def _in_units(goal: Goal, rows: pl.DataFrame, centre: float | None) -> ClusterSums:
     n, y, d, z, yy, dy, dd = (rows[name].to_numpy() for name in SUMS)
     unit = float(unit_of(goal.summed) or 1)
-    is_ratio = goal.divided_by is not None or goal.measure.is_per_order
     below = float(unit_of(goal.divided_by) or 1)
-    x, xy, xx = (d / below, dy.sum() / below, dd.sum() / below**2) if is_ratio else (n, y.sum(), n.sum())
+    ratio = d / below, dy.sum() / below, dd.sum() / below**2
+    x, xy, xx = ratio if goal.measure.is_ratio else (n, y.sum(), n.sum())
     return ClusterSums(
         n=n,
         x=x,

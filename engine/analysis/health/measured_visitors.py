@@ -128,12 +128,7 @@ class _Measured:
 
 
 def _are_ratios(check_input: CheckInput) -> BoolArray:
-    return np.array([_is_ratio(check_input, row) for row in range(len(check_input.experiment.goals))], bool)
-
-
-def _is_ratio(check_input: CheckInput, row: int) -> bool:
-    measure = check_input.experiment.goals[row].measure
-    return "denominator" in measure.columns or measure.is_per_order
+    return np.array([goal.measure.is_ratio for goal in check_input.experiment.goals], bool)
 
 
 def _counts(check_input: CheckInput) -> IntArray:
@@ -162,9 +157,7 @@ def _has_enough(counts: IntArray, visitors: IntArray, control: int) -> BoolArray
 
 def _unknown(check_input: CheckInput) -> str:
     """Name the ratios of which it is not known how many visitors they are of; empty without any."""
-    names = [
-        goal.name for row, goal in enumerate(check_input.experiment.goals) if _is_ratio(check_input, row)
-    ]
+    names = [goal.name for goal in check_input.experiment.goals if goal.measure.is_ratio]
     is_known = check_input.evidence.with_denominator is not None and check_input.evidence.epochs is None
     if not names or is_known:
         return ""
@@ -187,7 +180,7 @@ def _sentence(check_input: CheckInput, found: _Difference) -> str:
     name, against = (experiment.variants[place].name for place in (found.variant, control))
     goal, of = experiment.goals[found.goal].name, f"{share(found.share)} of the visitors of '{name}'"
     against = f"{share(found.control_share)} of those of '{against}'"
-    if _is_ratio(check_input, found.goal):
+    if experiment.goals[found.goal].measure.is_ratio:
         change = found.share / found.control_share - 1.0 if found.control_share > 0 else None
         by = "" if change is None else f" ({signed(change)})"
         return f"{goal} is a ratio of {of} and of {against}{by}: its change may be one of who is in it."

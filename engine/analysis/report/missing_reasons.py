@@ -175,8 +175,7 @@ def _one_visitor(cell: _Comparison) -> str | None:
     )
     has = "has" if is_known else "may have up to"
     goal = cell.data.experiment.goals[cell.goal]
-    is_ratio = "denominator" in goal.measure.columns or goal.measure.is_per_order
-    what = denominator_name(goal.config) if is_ratio else "values" if is_quantile else "visitors"
+    what = denominator_name(goal.config) if goal.measure.is_ratio else "values" if is_quantile else "visitors"
     return (
         f"one {cell.data.evidence.noun} of {cell.name(column)} {has} {share(shares[column])} of its {what},"
         f" and a comparison allows {share(allowed)}"

@@ -21,9 +21,7 @@ def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list
 def ratio_goals(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
     """List the goals that are ratios, revenue per order among them, by position among those counted."""
     return [
-        _summed(goal, counted)
-        for goal in experiment.goals
-        if goal.id in counted and (goal.divided_by is not None or goal.measure.is_per_order)
+        _summed(goal, counted) for goal in experiment.goals if goal.id in counted and goal.measure.is_ratio
     ]
 
 
