@@ -5,7 +5,6 @@ import polars as pl
 
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.design.experiment import Experiment
-from engine.design.reweighting import epochs_of
 from engine.measures.sums import AMOUNT, MONEY
 from engine.stats.delta_method import with_ratios
 from pipeline.results.exact_sums import Place, moments_of
@@ -19,7 +18,7 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
 
     `cells` are those of `read_epochs`, aligned to the experiment.
     """
-    epochs = epochs_of(experiment)
+    epochs = experiment.weight_epochs
     shape = (len(epochs), len(experiment.goals), len(experiment.variants))
     counted = cells.filter((pl.col("variant") < shape[2]) & (pl.col("sum") == MONEY.name))
     place = _place(counted)

@@ -13,7 +13,6 @@ from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
-from engine.design.reweighting import epochs_of
 from engine.design.units import unit_name
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.results.covariates import with_indexes
@@ -155,7 +154,7 @@ class Observation:
 
     def _epochs(self, visitors: SelectedVisitors, last: Mapping[int, int]) -> EpochEvidence | None:
         """Read the sums by weight epoch; None while there is only one epoch."""
-        started_at = [epoch.started_at for epoch in epochs_of(self.experiment)]
+        started_at = [epoch.started_at for epoch in self.experiment.weight_epochs]
         if len(started_at) < 2:
             return None
         starts = [(epoch_microseconds(start), epoch_microseconds(start + SETTLING)) for start in started_at]

@@ -11,7 +11,6 @@ from engine.analysis.comparison.significance_level import (
 )
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
-from engine.design.reweighting import epochs_of
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -102,7 +101,7 @@ def plan_analysis(experiment: Experiment, *, in_clusters: bool = False) -> Analy
     comparison_alpha = effective_alpha(experiment.confidence_level, len(variants))
     is_one_sided = statistics.alternative == "one_sided"
     is_bayesian, is_bandit = experiment.analysis_method == "bayesian", experiment.traffic_strategy == "bandit"
-    have_changed = is_bandit or len(epochs_of(experiment)) > 1
+    have_changed = is_bandit or len(experiment.weight_epochs) > 1
     return AnalysisPlan(
         control=control,
         challengers=columns[:0] if control is None else columns[columns != control],

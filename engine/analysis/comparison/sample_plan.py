@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -42,6 +42,14 @@ class SamplePlan:
     beyond an absolute one in the metric's unit. `guardrail_power` is that of showing by the plan that a
     guardrail without harm is within its margin, where the experiment asks for it, and
     `planned_guardrail_power` what it plans for. `running_days` is None where days are not known.
+
+    Derived: `is_guardrail_underpowered` flags guardrails that the plan shows within their margins with
+    clearly less power than planned for. `progress` is known outcomes over those required, a share of at most
+    1, None without a required number; `fraction` those over what the confidence sequence is tuned to, at most
+    1 before the plan and above it afterwards. `counts_outcomes` where outcomes are known of some visitors
+    only, or later than at the first exposure. `is_first_week_over` where winners may be shipped: after
+    FIRST_DAY running days, or where days are not known. `days_left` are those until the plan is reached at
+    the pace so far, 0 once it is, None without a pace.
     """
 
     source: PlanSource
@@ -65,53 +73,26 @@ class SamplePlan:
     mean: float | None
     variance: float | None
     recorded: RecordedLook | None = None
+    is_guardrail_underpowered: BoolArray = field(init=False)
+    progress: float | None = field(init=False)
+    counts_outcomes: bool = field(init=False)
+    fraction: float = field(init=False)
+    is_first_week_over: bool = field(init=False)
+    days_left: int | None = field(init=False)
 
-    @property
-    def is_guardrail_underpowered(self) -> BoolArray:
-        """Guardrails that the plan shows within their margins with clearly less power than planned for."""
-        return np.asarray(self.guardrail_power < self.planned_guardrail_power - _ROUNDING)
-
-    @property
-    def progress(self) -> float | None:
-        """Known outcomes over those required, a share of at most 1; None without a required number."""
-        if self.required_visitors is None:
-            return None
-        return 1.0 if self.is_reached else min(self.collected / max(self.required_visitors, 1), 1.0)
-
-    @property
-    def counts_outcomes(self) -> bool:
-        """Whether outcomes are known of some visitors only, or later than at the first exposure."""
-        return self.known_after > 0 or self.collected != self.visitors
-
-    @property
-    def fraction(self) -> float:
-        """Known outcomes over those that the confidence sequence is tuned to.
-
-        At most 1 before the plan; above it afterwards.
-        """
+    def __post_init__(self) -> None:
         planned = np.nan if self.at_plan is None else float(self.at_plan)
-        return float(required_sample.observed_fraction(self.collected, self.tuned_to, planned))
-
-    @property
-    def is_first_week_over(self) -> bool:
-        """Whether winners may be shipped: after FIRST_DAY running days, or where days are not known."""
-        return self.running_days is None or self.running_days >= FIRST_DAY
-
-    @property
-    def days_left(self) -> int | None:
-        """Days until the plan is reached at the pace so far; 0 once it is, None without a pace."""
-        if self.is_reached:
-            return 0
-        entered = self.visitors if self.known_after else self.collected
-        if not self.running_days or not entered:
-            return None
-        pace = entered / self.running_days
-        missing = math.inf if self.required_visitors is None else self.required_visitors - self.collected
-        until_known = 0.0 if self.collected else max(self.known_after - self.running_days, 0.0)
-        days = max(missing / pace + until_known, FIRST_DAY - self.running_days)
-        if self.source != "given":
-            days = min(days, LAST_DAY - self.running_days)
-        return math.ceil(days - 1e-9) if math.isfinite(days) else None
+        is_weak = self.guardrail_power < self.planned_guardrail_power - _ROUNDING
+        derived = {
+            "is_guardrail_underpowered": np.asarray(is_weak),
+            "progress": _progress(self),
+            "counts_outcomes": self.known_after > 0 or self.collected != self.visitors,
+            "fraction": float(required_sample.observed_fraction(self.collected, self.tuned_to, planned)),
+            "is_first_week_over": self.running_days is None or self.running_days >= FIRST_DAY,
+            "days_left": _days_left(self),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
 
 def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
@@ -201,6 +182,27 @@ def _required(
         guardrail_sample(plan, pooled.mean, pooled.variance, pooled.shares),
     )
     return (int(visitors) if np.isfinite(visitors) else None), "blinded"
+
+
+def _progress(sample: SamplePlan) -> float | None:
+    if sample.required_visitors is None:
+        return None
+    return 1.0 if sample.is_reached else min(sample.collected / max(sample.required_visitors, 1), 1.0)
+
+
+def _days_left(sample: SamplePlan) -> int | None:
+    if sample.is_reached:
+        return 0
+    entered = sample.visitors if sample.known_after else sample.collected
+    if not sample.running_days or not entered:
+        return None
+    pace = entered / sample.running_days
+    missing = math.inf if sample.required_visitors is None else sample.required_visitors - sample.collected
+    until_known = 0.0 if sample.collected else max(sample.known_after - sample.running_days, 0.0)
+    days = max(missing / pace + until_known, FIRST_DAY - sample.running_days)
+    if sample.source != "given":
+        days = min(days, LAST_DAY - sample.running_days)
+    return math.ceil(days - 1e-9) if math.isfinite(days) else None
 
 
 def _minimum_effect(plan: AnalysisPlan) -> float:

@@ -92,7 +92,8 @@ class Evidence:
     denominator of a cluster, such as its visitors, with its numerator.
     Derived, goals by variants: `trials` are visitors whose outcome is known, and `known_units` those of the
     units of assignment, which comparisons count: visitors, or their clusters. `assigned` are all of these by
-    variant, and `totals` what all visitors did so far, whether their outcomes are known or not.
+    variant, and `totals` what all visitors did so far, whether their outcomes are known or not. `noun` is
+    what a unit of assignment is called.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -126,6 +127,7 @@ class Evidence:
     assigned: IntArray = field(init=False)
     known_units: IntArray = field(init=False)
     totals: Totals = field(init=False)
+    noun: str = field(init=False)
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -151,6 +153,7 @@ class Evidence:
             "assigned": self.visitors if self.clusters is None else self.clusters.total,
             "known_units": trials if self.clusters is None else self.clusters.known,
             "totals": self.so_far or Totals(conversions=self.conversions, revenue=self.revenue),
+            "noun": "visitor" if self.clusters is None else self.clusters.noun,
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -159,11 +162,6 @@ class Evidence:
             raise InvalidEvidenceError(
                 "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
             )
-
-    @property
-    def noun(self) -> str:
-        """What a unit of assignment is called."""
-        return "visitor" if self.clusters is None else self.clusters.noun
 
     def known_outcomes(self, goal: int | None) -> int:
         """Count the visitors whose outcome of a goal is known, all variants together; all without a goal.

@@ -15,43 +15,24 @@ from engine.stats.arrays import BoolArray
 class DecisionContext:
     """Facts that the sentences on one goal rest on.
 
-    `decision` is the one on the experiment, `results` those of every goal, and `row` the goal's place among
-    them. `leader` is the variant that the action is about. `alarms` are the messages of health checks in
-    alarm. What only some sentences need is in `goal_facts`.
+    `decision` is the one on the experiment, which is judged by the plan `sample`. `results` are those of
+    every goal, and `row` the place of `goal` among them; `variants` are those of this goal, with the one of
+    the `control`, None without it. `leader` is the variant that the action is about. `alarms` are the
+    messages of health checks in alarm. What only some sentences need is in `goal_facts`.
     """
 
     data: AnalysisData
+    experiment: Experiment
+    sample: SamplePlan
     decision: Decision
     results: tuple[tuple[VariantResult, ...], ...]
     row: int
+    goal: Goal
+    variants: tuple[VariantResult, ...]
+    control: VariantResult | None
     leader: VariantResult | None
     alarms: tuple[str, ...]
     currency: str
-
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment."""
-        return self.data.experiment
-
-    @property
-    def goal(self) -> Goal:
-        """The goal."""
-        return self.data.experiment.goals[self.row]
-
-    @property
-    def sample(self) -> SamplePlan:
-        """The plan that the experiment is judged by."""
-        return self.data.sample
-
-    @property
-    def variants(self) -> tuple[VariantResult, ...]:
-        """Results of this goal."""
-        return self.results[self.row]
-
-    @property
-    def control(self) -> VariantResult | None:
-        """Result of the control; None without one."""
-        return next((variant for variant in self.variants if variant.is_control), None)
 
     @property
     def challengers(self) -> tuple[VariantResult, ...]:

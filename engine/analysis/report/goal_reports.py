@@ -56,15 +56,21 @@ def _context(  # noqa: PLR0913  # facts of one goal, and those that do not diffe
     currency: str,
 ) -> DecisionContext:
     """Collect the facts of one goal's sentences."""
+    goal, variants = data.experiment.goals[row], results[row]
     leader = decision.variant if decision.variant >= 0 else int(significance.leader[row])
     return DecisionContext(
         data=data,
+        experiment=data.experiment,
+        sample=data.sample,
         decision=decision,
         results=results,
         row=row,
-        leader=results[row][leader] if leader >= 0 else None,
+        goal=goal,
+        variants=variants,
+        control=next((variant for variant in variants if variant.is_control), None),
+        leader=variants[leader] if leader >= 0 else None,
         alarms=alarms,
-        currency=data.experiment.goals[row].currency(currency),
+        currency=goal.currency(currency),
     )
 
 

@@ -19,21 +19,24 @@ class SelectedVisitors:
     """Visitors of an experiment in the transaction of `cursor`.
 
     `variants` of them were counted. `columns` are those of the rows, of which results of earlier versions
-    have fewer, and `condition` is the SQL of the rows that count.
+    have fewer, `has_units` where they were counted with their units, and `condition` is the SQL of the rows
+    that count.
     """
 
     cursor: Cursor
     experiment_id: str
     variants: int
     columns: frozenset[str]
+    has_units: bool
     condition: str
 
     @classmethod
     def everyone(cls, cursor: Cursor, experiment_id: str, *, variants: int) -> Self:
         """Select all visitors."""
         columns = frozenset(read_columns(cursor, experiment_id))
-        condition = segment_condition(cursor, experiment_id, {}, has_units=UNIT_KEY in columns)
-        return cls(cursor, experiment_id, variants, columns, condition)
+        has_units = UNIT_KEY in columns
+        condition = segment_condition(cursor, experiment_id, {}, has_units=has_units)
+        return cls(cursor, experiment_id, variants, columns, has_units, condition)
 
     def within(self, segment: Mapping[str, str]) -> Self:
         """Select those who have every value of `segment`."""
@@ -41,11 +44,6 @@ class SelectedVisitors:
             return self
         values = value_condition(self.cursor, self.experiment_id, segment)
         return replace(self, condition=f"{values} AND {self.condition}")
-
-    @property
-    def has_units(self) -> bool:
-        """Whether the visitors were counted with their units."""
-        return UNIT_KEY in self.columns
 
     @property
     def table(self) -> str:
