@@ -69,13 +69,6 @@ class Settings(BaseSettings):
         "region and city of a network address; read at the start.",
     )
 
-    collectors: int = Field(
-        0,
-        ge=0,
-        le=64,
-        description="Processes that take connections and decode events, beside the one that owns the store; "
-        "0 for none.",
-    )
     max_connections: int = Field(
         10_000, gt=0, description="Connections at once; fewer where the limit of open files is lower."
     )

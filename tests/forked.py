@@ -20,7 +20,7 @@ from api.cli.app import main
 CONTEXT: Final = multiprocessing.get_context("forkserver")
 # What a service imports, by and by, until it answers.
 CONTEXT.set_forkserver_preload(
-    ["api.cli.app", "api.cli.serving", "api.collectors.supervisor", "pytest", "tests.built_routes", "uvloop"]
+    ["api.app", "api.cli.app", "api.cli.serving", "pytest", "tests.built_routes", "uvloop"]
 )
 
 

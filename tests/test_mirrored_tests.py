@@ -176,12 +176,6 @@ TESTED_BY = {
         "tests/engine/calibration/decisions/test_measured_days.py"
     ),
     "engine/calibration/method.py": "tests/engine/calibration/test_methods.py",
-    "api/collectors/collector_process.py": "tests/api/collectors/test_supervisor.py",
-    "api/collectors/event_calls.py": "tests/api/collectors/test_collector_app.py",
-    "api/collectors/messages.py": "tests/api/collectors/test_link.py",
-    "api/collectors/owner_link.py": "tests/api/collectors/test_collector_app.py",
-    "api/collectors/owner_server.py": "tests/api/collectors/test_supervisor.py",
-    "api/collectors/forwarded_requests.py": "tests/api/collectors/test_forwarding.py",
     "api/sdk/admission.py": "tests/api/sdk/test_recorded_answers.py",
     "api/sdk/sending_page.py": "tests/api/sdk/test_access.py",
     "api/sdk/script_files.py": "tests/api/sdk/test_scripts.py",

@@ -52,10 +52,7 @@ def demo(
 
 def _demo_settings(data_dir: Path) -> "Settings":
     """Read the settings, but for places outside of the demo's folder: a demo changes nothing there."""
-    return settings_for(data_dir).model_copy(
-        # Collectors would read the settings again.
-        update={"catalog_url": None, "snapshots_dir": None, "collectors": 0}
-    )
+    return settings_for(data_dir).model_copy(update={"catalog_url": None, "snapshots_dir": None})
 
 
 def _simulate(settings: "Settings", lock: "StoreLock", visitors: int) -> "tuple[str, Project, Experiment]":

@@ -38,31 +38,6 @@ def bound_sockets(host: str, port: int) -> Iterator[list[socket.socket]]:
         yield sockets
 
 
-@contextmanager
-def shared_sockets(sockets: list[socket.socket], shares: int) -> Iterator[list[list[socket.socket]]]:
-    """Bind as many sockets to each address as there are shares, among which the system divides connections.
-
-    `sockets` are the first share. Others cannot bind to the addresses: CommandError where the system cannot
-    divide connections.
-    """
-    if shares and not hasattr(socket, "SO_REUSEPORT"):
-        raise CommandError("this system cannot share a port among processes; serve without --collectors")
-    with ExitStack() as stack:
-        groups = [sockets][:shares]
-        for bound in sockets if shares else ():
-            with _refusals(*bound.getsockname()[:2]):
-                # Set once the address is bound, so that it was free before.
-                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        for _ in range(shares - 1):
-            groups.append([])
-            for bound in sockets:
-                with _refusals(*bound.getsockname()[:2]):
-                    share = _bound(bound.family, bound.getsockname(), is_shared=True)
-                    groups[-1].append(stack.enter_context(share))
-                    share.listen(BACKLOG)
-        yield groups
-
-
 def listen(sockets: list[socket.socket]) -> str:
     """Accept connections, and return the URL of the first address; CommandError."""
     for bound in sockets:
@@ -90,11 +65,9 @@ def _addresses(host: str, port: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
         yield family, address
 
 
-def _bound(family: int, address: tuple[Any, ...], *, is_shared: bool = False) -> socket.socket:
+def _bound(family: int, address: tuple[Any, ...]) -> socket.socket:
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if is_shared:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)

@@ -6,15 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from api.cli.console import CommandError, err, out
-from api.cli.listening import bound_sockets, listen, reachable_url, shared_sockets
+from api.cli.listening import bound_sockets, listen, reachable_url
 from api.cli.operation.backup import WEBHOOKS_HELD
 from api.cli.options import DataDir
 from api.cli.stores import require_catalog, settings_for
+
+# Of an option that services were started with.
+NO_COLLECTORS: Final = (
+    "--collectors is gone and ignored: one process takes events with less processor time; "
+    "beyond it, projects are divided among services"
+)
 
 if TYPE_CHECKING:
     import uvicorn
@@ -28,15 +34,7 @@ def serve(
     data_dir: DataDir = Path("data/store"),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
-    collectors: Annotated[
-        int | None,
-        typer.Option(
-            help="Processes that take connections and decode events, beside the one that owns the store.",
-            min=0,
-            max=64,
-            show_default="TRUELIFT_COLLECTORS, or 0",
-        ),
-    ] = None,
+    collectors: Annotated[int | None, typer.Option(hidden=True)] = None,
     accept_loss: Annotated[
         bool,
         typer.Option("--accept-loss", help="Go on with what is left of a store that is missing parts."),
@@ -46,7 +44,9 @@ def serve(
     from pipeline.settings import ignored_variables
 
     require_catalog(data_dir)
-    settings = settings_for(data_dir, **({} if collectors is None else {"collectors": collectors}))
+    settings = settings_for(data_dir)
+    if collectors is not None:
+        err.print(NO_COLLECTORS, soft_wrap=True, highlight=False)
     if ignored := ignored_variables():
         err.print(f"Ignored, as they are no settings: {', '.join(ignored)}", soft_wrap=True, highlight=False)
     if settings.held_webhooks_path.exists():
@@ -84,6 +84,8 @@ def run_service(
     `GET /healthz` answers 200 once requests are taken.
     """
     with without_collection():
+        import uvicorn
+
         from api.app import create_app
         from api.logs import set_up_logging
         from api.server.config import server_config
@@ -99,10 +101,11 @@ def run_service(
         # Opened here, since an error in the lifespan of the application would be a traceback.
         services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))
         app = create_app(settings, closing(stack, services))
-        groups = stack.enter_context(shared_sockets(sockets, settings.collectors))
-        announce_serving = partial(_announce_serving, lock, listen(sockets), announce)
+        url = listen(sockets)
+        lock.note_address(url)
+        announce(url)
         reasons: list[str] = []
-        server = _server(server_config(app, settings), services, groups, announce_serving, reasons)
+        server = uvicorn.Server(server_config(app, settings))
         watch = watched_ownership(lock, services.catalog, partial(_end, server, reasons))
         with suppress(KeyboardInterrupt), watch, rare_collections(), frequent_switches():
             server.run(sockets)
@@ -113,34 +116,6 @@ def run_service(
 def _end(server: "uvicorn.Server", reasons: list[str], loss: "OwnershipLostError") -> None:
     reasons.append(f"{loss}: stop that process, or use another catalog")
     server.should_exit = True
-
-
-def _announce_serving(lock: "StoreLock", url: str, announce: Callable[[str], None]) -> None:
-    lock.note_address(url)
-    announce(url)
-
-
-def _server(
-    config: "uvicorn.Config",
-    services: "Services",
-    groups: "list[list[socket.socket]]",
-    announce: Callable[[], None],
-    reasons: list[str],
-) -> "uvicorn.Server":
-    """Build the server: collectors take the connections of each group, or this process takes them.
-
-    Where it ends because a collector cannot be started, `reasons` says so.
-    """
-    import uvicorn
-
-    if not groups:
-        announce()
-        return uvicorn.Server(config)
-    from api.collectors.owner_server import OwnerServer
-
-    return OwnerServer(
-        config, services, groups, announce, lambda error: reasons.append(f"{error}; the lines above say why")
-    )
 
 
 @contextmanager

@@ -63,7 +63,7 @@ class _ServiceCollector(Collector):
 def _request_metrics(requests: Mapping[tuple[str, str, int], int]) -> Iterator[Metric]:
     answered = CounterMetricFamily(
         "truelift_requests",
-        "Answered requests; collectors answer requests with events, which are not among them.",
+        "Answered requests.",
         labels=["method", "route", "status"],
     )
     for (method, route, status), count in sorted(requests.items()):

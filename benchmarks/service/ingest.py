@@ -3,7 +3,6 @@
 Ours is `truelift serve`, as it is shipped. Its limits, measured in turn in the same run: for single events a
 bare server that decodes the JSON and appends to one synced file, and for batches a bare server with our
 decoder and no store. The client is wrk, whose processor time is told; each event has an id of its own.
-Collectors are compared among themselves, with the processor time of each part.
 """
 
 import json
@@ -19,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 from rich import print as show
 
 from benchmarks.service.bare_servers import serve_decoder, serve_synced_file
@@ -63,18 +61,8 @@ class Measured:
     client: float
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """A load, the processors that owner and collectors used, and the memory of a collector, in bytes."""
-
-    load: Measured
-    owner: float
-    collectors: float
-    memory: int
-
-
 def run_in_parts() -> Iterator[list[dict[str, Any]]]:
-    """Measure both kinds of load against their limits, and what a minute, a rollup and collectors change."""
+    """Measure both kinds of load against their limits, and what a minute and a rollup change."""
     if shutil.which("wrk") is None:
         raise RuntimeError("the client is wrk; install it, such as by apt-get install wrk")
     with tempfile.TemporaryDirectory() as folder:
@@ -84,8 +72,6 @@ def run_in_parts() -> Iterator[list[dict[str, Any]]]:
         with served(serve_synced_file, Path(folder)) as limit_port:
             yield _compare(SINGLE, site, limit_port)
             yield [_while_a_rollup_runs(site, limit_port)]
-        for kind in (SINGLE, BATCHES):
-            yield compare_collectors(kind, site)
 
 
 def _compare(kind: LoadKind, site: Site, limit_port: int) -> list[dict[str, Any]]:
@@ -143,47 +129,6 @@ def _while_a_rollup_runs(site: Site, limit_port: int) -> dict[str, Any]:
     return _row(
         f"{SINGLE.name}, while results are counted", SINGLE, ours, measured(SINGLE, site, limit_port, SECONDS)
     )
-
-
-def compare_collectors(kind: LoadKind, site: Site) -> list[dict[str, Any]]:
-    """Measure one load with no, one and two collectors, in turn; the best rounds count."""
-    numbers = (0, 1, 2)
-    found: dict[int, list[Spent]] = {number: [] for number in numbers}
-    for _ in range(ROUNDS):
-        for number in numbers:
-            with shipped_service(site, number) as (port, service):
-                found[number].append(_spent(kind, site, port, psutil.Process(service.pid)))
-    best = {number: max(rounds, key=lambda one: one.load.rate) for number, rounds in found.items()}
-    return [
-        {
-            "load": kind.name,
-            "connections": kind.connections,
-            "collectors": number,
-            "truelift, events/s": f"{spent.load.rate:,.0f}",
-            "p50 / p99, ms": f"{spent.load.p50_ms:.1f} / {spent.load.p99_ms:.1f}",
-            "to one collector": f"{spent.load.rate / best[1].load.rate:.2f}",
-            "client, cores": f"{spent.load.client:.2f}",
-            "owner, µs an event": f"{spent.owner / spent.load.rate * 1e6:.1f}",
-            "collectors, µs an event": f"{spent.collectors / spent.load.rate * 1e6:.1f}",
-            "memory of a collector, MB": f"{spent.memory / 1e6:.0f}",
-        }
-        for number, spent in best.items()
-    ]
-
-
-def _spent(kind: LoadKind, site: Site, port: int, owner: psutil.Process) -> Spent:
-    """Run one load, and read what the processes of the service used."""
-    collectors = owner.children()
-    before = [_cores(one) for one in (owner, *collectors)]
-    load = measured(kind, site, port, SECONDS)
-    used = [_cores(one) - was for one, was in zip((owner, *collectors), before, strict=True)]
-    memory = max((one.memory_info().rss for one in collectors), default=0)
-    return Spent(load, used[0] / SECONDS, sum(used[1:]) / SECONDS, memory)
-
-
-def _cores(process: psutil.Process) -> float:
-    used = process.cpu_times()
-    return float(used.user + used.system)
 
 
 def _row(

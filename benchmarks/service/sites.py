@@ -66,12 +66,11 @@ def serve_site(port: int, data_dir: Path) -> None:
 
 
 @contextmanager
-def shipped_service(site: Site, collectors: int = 0) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def shipped_service(site: Site) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Run `truelift serve` on a store; yield its port and its process."""
     port = free_port()
     truelift = str(Path(sys.executable).with_name("truelift"))
     command = [truelift, "serve", "--data-dir", str(site.data_dir), "--port", str(port)]
-    command += ["--collectors", str(collectors)]
     # One address sends all of the load.
     limits = {
         "TRUELIFT_SDK_RATE_LIMIT_PER_MINUTE": str(10**9),

@@ -1,6 +1,6 @@
 """Cache of projects with their experiments, so that a request needs no query.
 
-A change made by the process that `version` counts takes effect at once, one made by another within a second.
+A change made by this process takes effect at once, one made by another within a second.
 Only what changed is read anew, and only experiments that assign are validated.
 """
 
@@ -167,8 +167,6 @@ class ProjectCache:
 
     catalog: Catalog
     clock: Callable[[], float] = time.monotonic
-    # Of the catalog, as the process counts it that makes most changes; this process by default.
-    version: Callable[[], int] | None = None
     _entries: dict[tuple[str, str], _Entry] = field(default_factory=dict)
     _contents: dict[str, _Content] = field(default_factory=dict)
     _loading: threading.Lock = field(default_factory=threading.Lock)
@@ -176,7 +174,7 @@ class ProjectCache:
     def fresh(self, kind: Literal["id", "key"], value: str) -> CachedProject | None:
         """Return a project that is fresh enough to use; None where it has to be loaded."""
         entry = self._entries.get((kind, value))
-        if entry is None or entry.version != self._version():
+        if entry is None or entry.version != self.catalog.database.version:
             return None
         return entry.project if self.clock() - entry.loaded_at < MAX_AGE_SECONDS else None
 
@@ -188,15 +186,12 @@ class ProjectCache:
         """Return the project of a public key, loading it where it is not fresh; NotFoundError."""
         return self._load("key", sdk_key, self.catalog.projects.by_sdk_key)
 
-    def _version(self) -> int:
-        return self.catalog.database.version if self.version is None else self.version()
-
     def _load(self, kind: Literal["id", "key"], value: str, find: Callable[[str], Project]) -> CachedProject:
         # Threads that wait here find what the first one has loaded.
         with self._loading:
             if (project := self.fresh(kind, value)) is not None:
                 return project
-            loaded_at, version = self.clock(), self._version()
+            loaded_at, version = self.clock(), self.catalog.database.version
             project = self._read(find(value))
             if len(self._entries) >= MAX_PROJECTS:
                 self._entries.clear()

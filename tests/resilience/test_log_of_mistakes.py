@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.api.collectors.served_collectors import a_store_in
 from tests.resilience.services import Service, a_service
+from tests.resilience.test_kill import a_shop_in
 from tests.waiting import wait_until
 
 COLUMNS = urlencode({"visitor": "id", "variant": "page", "control": "A", "goals": "bought"})
-IMPORTS = "/api/v1/projects/prj_shop/imports"
+IMPORTS = "/api/v1/projects/prj_1/imports"
 
 
 def send(service: Service, token: str, path: str, kind: str, body: bytes) -> tuple[int, Any]:
@@ -37,7 +37,7 @@ def break_off(service: Service, token: str, path: str) -> None:
 
 @pytest.mark.slow
 def test_what_users_do_wrong_is_no_traceback(tmp_path: Path) -> None:
-    token = a_store_in(tmp_path / "store")
+    token = a_shop_in(tmp_path / "store")
     log = tmp_path / "log"
     with a_service(tmp_path / "store", log) as service:
         refused = []
@@ -49,9 +49,9 @@ def test_what_users_do_wrong_is_no_traceback(tmp_path: Path) -> None:
             (IMPORTS, "application/json", b"{"),
             (IMPORTS, "application/json", b'{"source": "none"}'),
             (IMPORTS, "text/plain", b"x"),
-            ("/api/v1/projects/prj_shop/experiments", "application/json", b'{"name": 3}'),
-            ("/api/v1/projects/prj_shop/experiments/exp_shop/start", "application/json", b"{}"),
-            ("/api/v1/projects/prj_shop/runs", "application/json", b'{"kind": "dance"}'),
+            ("/api/v1/projects/prj_1/experiments", "application/json", b'{"name": 3}'),
+            ("/api/v1/projects/prj_1/experiments/exp_1/start", "application/json", b"{}"),
+            ("/api/v1/projects/prj_1/runs", "application/json", b'{"kind": "dance"}'),
             ("/api/v1/sdk/track", "application/json", b'{"batch": [{"type": "none"}]}'),
         ):
             status, _ = send(service, token, path, kind, body)

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pipeline.settings import Settings
 from pipeline.store.catalog.accounts import Accounts
 from pipeline.store.catalog.audit import Audit
-from pipeline.store.catalog.backends import CONNECTIONS, opening_error, sqlite_path
+from pipeline.store.catalog.backends import opening_error, sqlite_path
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.experiments import Experiments
@@ -61,8 +61,8 @@ class Catalog:
     warehouses: Warehouses
 
     @classmethod
-    def open(cls, settings: Settings, *, accept_loss: bool = False, connections: int = CONNECTIONS) -> Self:
-        """Open the catalog of the settings for so many transactions at once; create or migrate its tables.
+    def open(cls, settings: Settings, *, accept_loss: bool = False) -> Self:
+        """Open the catalog of the settings and create or migrate its tables.
 
         Raises:
             CatalogError: the database cannot be reached, or is of a newer version.
@@ -76,7 +76,7 @@ class Catalog:
             if not accept_loss:
                 _require_file(path, settings.warehouse_path)
             _prepare_file(path)
-        database = Database(settings.effective_catalog_url, connections)
+        database = Database(settings.effective_catalog_url)
         try:
             database.require_commits(accept_loss=accept_loss)
             migrate(database)

@@ -29,7 +29,7 @@ def test_a_link_signs_in_once_and_its_key_is_made_once(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    with served_by_another_process(tmp_path, "--collectors", "1"):
+    with served_by_another_process(tmp_path):
         link = json.loads(run("open", "--data-dir", tmp_path, "--json").out)["url"]
         signed_in = browser()
         with signed_in.open(link, timeout=60) as page:

@@ -70,8 +70,9 @@ def test_serve_answers_until_it_is_interrupted(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     log = tmp_path / "log"
-    command = ("serve", "--data-dir", str(tmp_path), "--port", str(port))
-    server = start_command(*command, log=log, environment={**os.environ, "TRUELIFT_TOKEN": "tl_secret"})
+    command = ("serve", "--data-dir", str(tmp_path), "--port", str(port), "--collectors", "2")
+    ignored = {"TRUELIFT_COLLECTORS": "2", "TRUELIFT_TOKEN": "tl_secret"}
+    server = start_command(*command, log=log, environment={**os.environ, **ignored})
     try:
         assert wait_until(lambda: status_of(f"http://127.0.0.1:{port}/healthz")) == 200
         server.send_signal(signal.SIGINT)
@@ -79,7 +80,8 @@ def test_serve_answers_until_it_is_interrupted(tmp_path: Path) -> None:
     finally:
         server.kill()
     printed = log.read_text()
-    assert "Ignored, as they are no settings: TRUELIFT_TOKEN\n" in printed
+    assert f"Ignored, as they are no settings: {', '.join(ignored)}\n" in printed
+    assert "--collectors is gone and ignored: " in printed
     assert "tl_secret" not in printed
 
 

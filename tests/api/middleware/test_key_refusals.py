@@ -8,14 +8,12 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp
 
 from api.app import create_app
 from api.middleware.key_refusals import MOST_LINES, MOST_OF_ADDRESS, KeyRefusals
 from api.operator.metrics import metrics_text
 from pipeline.settings import Settings
 from pipeline.store.catalog.keys import RefusedKey
-from tests.api.collectors.linked import collector_of
 from tests.api.customers import Customer, a_customer_of
 from tests.api.mcp.assistants import HEADERS, LIST_TOOLS
 from tests.api.request_bodies import error_of
@@ -134,26 +132,6 @@ def test_a_failed_sign_in_is_told_and_after_many_to_wait(watched: Customer) -> N
     form = {"X-Forwarded-For": "192.0.2.7"}
     refused = watched.client.post("/sign-in", data={"key": UNKNOWN}, headers=form)
     assert (refused.status_code, int(refused.headers["Retry-After"]) >= 1) == (401, True)
-
-
-async def sent_to(app: ASGIApp, headers: dict[str, str]) -> httpx2.Response:
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://test") as client:
-        return await client.post("/api/v1/sdk/track", content=b"{}", headers=headers)
-
-
-def test_a_collector_leaves_wrong_keys_to_the_owner(watched: Customer) -> None:
-    assert isinstance(watched.client, TestClient)
-    portal = watched.client.portal
-    assert portal is not None
-    keys = [{"Authorization": f"Bearer {token}"} for token in (wrong(watched), UNKNOWN)]
-    with collector_of(watched.client) as collector:
-        for headers in (*keys, {"X-SDK-Key": "pk_none"}):
-            error_of(portal.call(sent_to, collector, headers), 401, "invalid_api_key")
-    assert watched.services.key_refusals.counted() == {
-        ("sdk", "wrong"): 1,
-        ("sdk", "unknown"): 1,
-        ("public_key", "unknown"): 1,
-    }
 
 
 def test_what_waits_is_written_at_the_end(tmp_path: Any) -> None:

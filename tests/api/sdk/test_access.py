@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.collectors.linked import collector_of
 from tests.api.customers import Customer
 from tests.api.sdk.recorded_requests import BROWSER, RecordedRequest, an_event
-from tests.api.sdk.recording import AppOf, a_service, the_app
+from tests.api.sdk.recording import a_service, the_app
 from tests.api.shops import Shop
 from tests.pipeline.events.request_headers.location_files import IN_FRANCE, IN_MUNICH, write_location_file
 
@@ -171,10 +170,9 @@ def test_with_trusted_revenue_only_a_server_reports_orders(shop: Shop) -> None:
     assert shop.stored("event_id, sender") == [("a", "server")]
 
 
-@pytest.mark.parametrize("app_of", [the_app, collector_of], ids=["owner", "collector"])
-def test_location_and_language_are_those_of_the_request(tmp_path: Path, app_of: AppOf) -> None:
+def test_location_and_language_are_those_of_the_request(tmp_path: Path) -> None:
     file = write_location_file(tmp_path / "test.mmdb")
-    with a_service(tmp_path / "store", app_of, geoip_file=file) as service:
+    with a_service(tmp_path / "store", the_app, geoip_file=file) as service:
         customer, project = service.shop.customer, f"/projects/{service.shop.project_id}"
         in_munich = [
             {"field": "city", "operator": "equals", "values": ["munich"]},

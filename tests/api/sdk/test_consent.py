@@ -1,4 +1,4 @@
-"""Nothing of a visitor who has not agreed is stored, whichever endpoint or process takes the request."""
+"""Nothing of a visitor who has not agreed is stored, whichever endpoint takes the request."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.api.collectors.linked import collector_of
 from tests.api.sdk.recorded_requests import BROWSER, SERVER, RecordedRequest, an_event, an_exposure
 from tests.api.sdk.recording import AppOf, Service, a_service, the_app
 from tests.api.server.exchanges import Way
@@ -22,9 +21,7 @@ EVENTS = {"batch": [an_exposure("e1"), an_event("e2"), an_event("e3", visitor_id
 Ask = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture(
-    scope="module", params=[the_app, collector_of, Way(is_direct=True)], ids=["owner", "collector", "direct"]
-)
+@pytest.fixture(scope="module", params=[the_app, Way(is_direct=True)], ids=["app", "direct"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     app_of: AppOf = request.param
     with a_service(tmp_path_factory.mktemp("store"), app_of) as opened:
@@ -97,12 +94,11 @@ def test_signals_mean_nothing_where_the_project_does_not_respect_them(service: S
     assert "as before" in service.shop.stored()
 
 
-@pytest.mark.parametrize("app_of", [the_app, collector_of], ids=["owner", "collector"])
 @pytest.mark.parametrize(("target", "body"), [(TRACK, {"batch": []}), (CONVERT, ORDER), (INIT, {})])
 def test_the_first_call_of_an_own_page_verifies_the_snippet(
-    tmp_path: Path, app_of: AppOf, target: str, body: object
+    tmp_path: Path, target: str, body: object
 ) -> None:
-    with a_service(tmp_path, app_of) as service:
+    with a_service(tmp_path, the_app) as service:
         shop = service.shop
         verified = []
         for origin in ("https://elsewhere.example", "https://shop.example", "https://shop.example"):

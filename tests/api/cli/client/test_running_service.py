@@ -37,7 +37,7 @@ def client_of(data_dir: Path, account_id: str) -> ServiceClient:
     [
         (),
         pytest.param(
-            ("--collectors", "1", "--host", "0.0.0.0"),  # noqa: S104 - on purpose
+            ("--host", "0.0.0.0"),  # noqa: S104 - on purpose
             marks=pytest.mark.long(seconds=4),
         ),
     ],
