@@ -1,35 +1,23 @@
 """Loops of kills during work on a store, after each of which every part of it is old or new."""
 
-import json
-import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from pipeline.inspection import inspect_store
 from pipeline.settings import Settings
-from tests.resilience.killing import REPOSITORY
-from tests.waiting import wait_until
+from tests.forked import CONTEXT
+from tests.resilience import workers
 
 # Kills of one store before the work is at last left to end.
 CHAIN = 3
 ATTEMPTS = 20
-# The file that an import reads, beside the store.
-IMPORTED = "visitors.csv"
-# Rows that it is read in at once.
-CHUNK_ROWS = 5_000
-# The files that describe sources, beside the store.
-SOURCES = ("seen.toml", "orders.toml")
-# The file in which a worker notes the requests that were answered, beside the store.
-ACKNOWLEDGED = "acknowledged"
 State = dict[str, Any]
 
 
@@ -44,29 +32,26 @@ class Run:
 
 @dataclass
 class Workers:
-    """The process that forks the workers."""
+    """Starts work in processes of its own, and counts those that were killed."""
 
-    process: subprocess.Popen[str]
     kills: int = field(default=0)
 
     def run(self, work: str, data_dir: Path, *, point: int | None = None, after: float | None = None) -> Run:
         """Do the work in a process of its own; kill it at a point, after so many seconds, or never."""
-        request = {"work": work, "data_dir": str(data_dir), "point": point}
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{json.dumps(request)}\n")
-        self.process.stdin.flush()
-        process_id, begun = self._answer().get("pid"), time.monotonic()
-        assert process_id is not None, f"{work} failed before it began"
+        answers, told = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=workers.run, args=(work, data_dir, point, told))
+        process.start()
+        told.close()
+        assert _answer(answers) is not None, f"{work} failed before it began"
+        begun = time.monotonic()
         if after is not None:
-            moment = begun + after
-            wait_until(lambda: time.monotonic() >= moment)
-            with suppress(ProcessLookupError):
-                os.kill(process_id, signal.SIGKILL)
-        answer = self._answer()
-        points = answer.get("points")
-        status = answer["status"] if points is None else self._answer()["status"]
-        self.kills += status == -signal.SIGKILL
-        return Run(status, time.monotonic() - begun, points)
+            process.join(after)
+            process.kill()
+        points = _answer(answers)
+        process.join()
+        assert process.exitcode is not None
+        self.kills += process.exitcode == -signal.SIGKILL
+        return Run(process.exitcode, time.monotonic() - begun, points)
 
     def finish(self, work: str, data_dir: Path, *, point: int | None = None) -> Run:
         """Do the work to its end; a `point` of 0 counts the points."""
@@ -81,21 +66,14 @@ class Workers:
                 return
             after *= 0.7
 
-    def _answer(self) -> dict[str, int]:
-        assert self.process.stdout is not None
-        answer: dict[str, int] = json.loads(self.process.stdout.readline())
-        return answer
 
-
-@contextmanager
-def the_workers() -> Iterator[Workers]:
-    command = [sys.executable, "-m", "tests.resilience.workers"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
-    ) as process:
-        yield Workers(process)
-        assert process.stdin is not None
-        process.stdin.close()
+def _answer(answers: Connection) -> int | None:
+    """Return the next answer of a process; None where it was killed before."""
+    try:
+        answer: int = answers.recv()
+    except EOFError:
+        return None
+    return answer
 
 
 @dataclass(frozen=True)

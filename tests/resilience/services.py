@@ -57,6 +57,11 @@ class Service:
         except OSError:
             return 0
 
+    def kill(self) -> None:
+        """Kill it, and wait until its process, and with it its lock on the store, is gone."""
+        self.process.kill()
+        self.process.wait(60)
+
 
 @contextmanager
 def a_service(data_dir: Path, log: Path, enter: Sequence[str] = (), **settings: object) -> Iterator[Service]:

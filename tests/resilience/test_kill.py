@@ -3,7 +3,6 @@
 import http.client
 import json
 import random
-import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from engine.design import lifecycle
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from tests.builders import NOW, a_project, an_experiment
-from tests.resilience.killing import kill, start_server, the_servers
+from tests.resilience.services import a_service
 from tests.waiting import wait_until
 
 SENDERS = 6
@@ -69,18 +68,18 @@ def send_until_killed(port: int, name: str, sent: Sent) -> None:
         sent.acknowledged.append(ids)
 
 
-def live_until_killed(servers: subprocess.Popen[str], data_dir: Path, name: str, requests: int) -> Sent:
+def live_until_killed(folder: Path, name: str, requests: int) -> Sent:
     """Kill a server while it is answering, once it has acknowledged that many requests."""
-    process_id, port = start_server(servers, data_dir)
     sent = Sent()
-    senders = [
-        threading.Thread(target=send_until_killed, args=(port, f"{name}-{number}", sent))
-        for number in range(SENDERS)
-    ]
-    for sender in senders:
-        sender.start()
-    wait_until(lambda: len(sent.acknowledged) >= requests)
-    kill(process_id)
+    with a_service(folder / "store", folder / "log") as service:
+        senders = [
+            threading.Thread(target=send_until_killed, args=(service.port, f"{name}-{number}", sent))
+            for number in range(SENDERS)
+        ]
+        for sender in senders:
+            sender.start()
+        wait_until(lambda: len(sent.acknowledged) >= requests)
+        service.kill()
     for sender in senders:
         sender.join()
     return sent
@@ -126,25 +125,23 @@ def stored_in(data_dir: Path) -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.long(seconds=38))])
 def test_every_acknowledged_event_is_there_once_after_kills(tmp_path: Path, kills: int) -> None:
-    token = a_shop_in(tmp_path)
+    store = tmp_path / "store"
+    token = a_shop_in(store)
     moments = random.Random(20)  # noqa: S311 (moments, not secrets)
-    with the_servers() as servers:
-        lives = [
-            live_until_killed(servers, tmp_path, f"life-{number}", moments.randint(0, 100))
-            for number in range(kills)
-        ]
-        stored = stored_in(tmp_path)
-        acknowledged = [event_id for life in lives for ids in life.acknowledged for event_id in ids]
-        assert len(acknowledged) > 50 * kills
-        assert [stored.get(event_id) for event_id in acknowledged] == [1] * len(acknowledged)
+    lives = [
+        live_until_killed(tmp_path, f"life-{number}", moments.randint(0, 100)) for number in range(kills)
+    ]
+    stored = stored_in(store)
+    acknowledged = [event_id for life in lives for ids in life.acknowledged for event_id in ids]
+    assert len(acknowledged) > 50 * kills
+    assert [stored.get(event_id) for event_id in acknowledged] == [1] * len(acknowledged)
 
-        unanswered = [ids for life in lives for ids in life.unanswered]
-        # A request is there whole or not at all.
-        assert all(len({stored.get(event_id) for event_id in ids}) == 1 for ids in unanswered)
+    unanswered = [ids for life in lives for ids in life.unanswered]
+    # A request is there whole or not at all.
+    assert all(len({stored.get(event_id) for event_id in ids}) == 1 for ids in unanswered)
 
-        # Senders try again what was not answered: stored twice at worst, and counted once.
-        process_id, port = start_server(servers, tmp_path)
-        again = [event_id for ids in unanswered for event_id in ids]
-        send_again(port, again)
-        assert visitors_counted(port, token) == len(acknowledged) + len(again)
-        kill(process_id)
+    # Senders try again what was not answered: stored twice at worst, and counted once.
+    again = [event_id for ids in unanswered for event_id in ids]
+    with a_service(store, tmp_path / "log") as service:
+        send_again(service.port, again)
+        assert visitors_counted(service.port, token) == len(acknowledged) + len(again)

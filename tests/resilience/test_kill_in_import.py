@@ -13,8 +13,9 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import events, published
 from pipeline.store.warehouse.connection import Warehouse
 from tests.builders import STARTED
-from tests.resilience.kills import CHUNK_ROWS, IMPORTED, SOURCES, KillLoop, Workers
+from tests.resilience.kills import KillLoop, Workers
 from tests.resilience.store_parts import counted
+from tests.resilience.workers import CHUNK_ROWS, IMPORTED, SOURCES
 
 # More than one chunk of the reader, and so more than one commit.
 ROWS = CHUNK_ROWS + 200

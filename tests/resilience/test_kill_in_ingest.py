@@ -11,7 +11,8 @@ from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.spool.segments import segment_paths
 from tests.pipeline.working_store import a_working_store
-from tests.resilience.kills import ACKNOWLEDGED, Workers
+from tests.resilience.kills import Workers
+from tests.resilience.workers import ACKNOWLEDGED
 
 
 def survive(tmp_path: Path, workers: Workers, kills: int, *, seed: int) -> None:

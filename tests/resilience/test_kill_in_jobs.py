@@ -1,9 +1,6 @@
 """A kill in a job leaves every part of the store as it was before the job, or as it is after it."""
 
-import http.client
-import json
 import signal
-import subprocess
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -16,8 +13,8 @@ from pipeline.jobs.jobs import write_snapshots
 from pipeline.runs.night_work import NIGHTLY
 from tests.builders import NOW, a_project, an_experiment
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
-from tests.resilience.killing import kill, start_server
 from tests.resilience.kills import KillLoop, Workers
+from tests.resilience.services import Service, a_service
 from tests.resilience.store_parts import parts_of
 
 JOBS = ("publication", "nightly rebuild", "snapshots", "checkpoint", "deletion", "schedule", "opening")
@@ -60,17 +57,14 @@ def _fill(store: WorkingStore, account_id: str, project_id: str) -> None:
     store.rollup.refresh(project_id)
 
 
-def visitors_counted(port: int, token: str, project_id: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def visitors_counted(service: Service, token: str, project_id: str) -> int:
     path = f"/api/v1/projects/{project_id}/experiments/exp_of_{project_id}/results/summary"
-    connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
-    body = json.loads(connection.getresponse().read())
-    connection.close()
-    return sum(variant["visitors"] for variant in body["data"]["variants"])
+    summary = service.request("GET", path, headers={"Authorization": f"Bearer {token}"}).data["data"]
+    return sum(variant["visitors"] for variant in summary["variants"])
 
 
 @pytest.fixture
-def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) -> Callable[[str, int], None]:
+def survive(tmp_path: Path, workers: Workers) -> Callable[[str, int], None]:
     """A loop of kills of a job, at the end of which the service goes on with the store."""
 
     def run(job: str, kills: int) -> None:
@@ -79,10 +73,9 @@ def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) ->
         # What is to be counted, copied or moved is still in the log of a killed process.
         assert workers.run("append", prepared).status == -signal.SIGKILL
         store = KillLoop(workers, job, prepared, tmp_path, parts_of).survive(kills, seed=JOBS.index(job))
-        process_id, port = start_server(servers, store)
         kept = PROJECTS[:1] if job == "deletion" else PROJECTS
-        assert [visitors_counted(port, token, one) for one in kept] == [BEFORE + NEW] * len(kept)
-        kill(process_id)
+        with a_service(store, tmp_path / "log") as service:
+            assert [visitors_counted(service, token, one) for one in kept] == [BEFORE + NEW] * len(kept)
         with a_working_store(store) as opened:
             assert [opened.rollup.rebuild(one).drifted for one in kept] == [()] * len(kept)
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
-from tests.resilience.killing import kill, start_server, the_servers
+from tests.resilience.services import a_service
 from tests.waiting import wait_until
 
 SENDERS = 6
@@ -54,31 +54,31 @@ def count_answered(created: dict[str, str | None]) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.long(seconds=24))])
 def test_creations_sent_again_after_kills_are_each_made_once(tmp_path: Path, kills: int) -> None:
-    catalog = Catalog.open(Settings(data_dir=tmp_path))
+    catalog = Catalog.open(Settings(data_dir=tmp_path / "store"))
     account, _, token = catalog.accounts.create("Acme", "owner@acme.example", "scale")
     catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
     moments = random.Random(8)  # noqa: S311 (moments, not secrets)
     created: dict[str, str | None] = {}
-    with the_servers() as servers:
-        for life in range(kills):
-            process_id, port = start_server(servers, tmp_path)
+    for life in range(kills):
+        with a_service(tmp_path / "store", tmp_path / "log") as service:
             senders = [
-                threading.Thread(target=send_until_killed, args=(port, token, f"{life}-{number}", created))
+                threading.Thread(
+                    target=send_until_killed, args=(service.port, token, f"{life}-{number}", created)
+                )
                 for number in range(SENDERS)
             ]
             for sender in senders:
                 sender.start()
             answered = count_answered(created) + moments.randint(1, 40)
             wait_until(lambda: count_answered(created) >= answered)  # noqa: B023 - waited for at once
-            kill(process_id)
+            service.kill()
             for sender in senders:
                 sender.join()
-        process_id, port = start_server(servers, tmp_path)
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        unknown = [name for name, project_id in created.items() if project_id is None]
+    unknown = [name for name, project_id in created.items() if project_id is None]
+    with a_service(tmp_path / "store", tmp_path / "log") as service:
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
         answers = {name: create_project(connection, token, name) for name in created}
         connection.close()
-        kill(process_id)
     assert len(created) > kills
     assert unknown
     assert {status for status, _ in answers.values()} == {201}

@@ -1,13 +1,11 @@
-"""Work on a store in processes that can be killed: a script that imports the service once, and forks.
+"""Work on a store, for processes of its own that can be killed.
 
-Each line of input is JSON: the `work`, its `data_dir`, and the `point` at which the process kills itself
-(0 to count the points, null to have none). The answers are lines of JSON: the process id at the beginning of
-the work, the number of points where it came to its end, and the status with which the process ended. Points
-are before and after each line of the pipeline that writes. Jobs begin once the store is open.
+Such a process kills itself at a `point` (0 to count the points, None to have none). It answers twice: when
+the work begins, and with the number of points once it came to its end. Points are before and after each line
+of the pipeline that writes. Jobs begin once the store is open.
 """
 
 import asyncio
-import json
 import linecache
 import os
 import re
@@ -18,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -39,7 +38,6 @@ from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.spool import spool
 from tests.builders import NOW
 from tests.pipeline.working_store import a_purchase, a_working_store, an_event, an_exposure
-from tests.resilience.kills import ACKNOWLEDGED, CHUNK_ROWS, IMPORTED, SOURCES
 
 # The next day: a night has passed, and every scheduled window.
 LATER: Final = NOW + timedelta(days=1)
@@ -47,8 +45,14 @@ _WRITES: Final = re.compile(
     r"execute|commit|COMMIT|begin\(|checkpoint|CHECKPOINT|replace\(|rename|unlink|rmtree|mkdir|fsync"
     r"|write|insert|upgrade|append\(|publish\(|record\(|op\."
 )
-# Answers go to the standard output that the script was started with.
-ANSWERS: Final = os.dup(1)
+# The file that an import reads, beside the store.
+IMPORTED: Final = "visitors.csv"
+# Rows that it is read in at once.
+CHUNK_ROWS: Final = 5_000
+# The files that describe sources, beside the store.
+SOURCES: Final = ("seen.toml", "orders.toml")
+# The file in which a worker notes the requests that were answered, beside the store.
+ACKNOWLEDGED: Final = "acknowledged"
 Trace = Callable[[FrameType, str, Any], Any]
 Work = Callable[[Path, "Points"], None]
 
@@ -56,13 +60,14 @@ Work = Callable[[Path, "Points"], None]
 class Points:
     """Points at which the process may kill itself: before and after each line that writes."""
 
-    def __init__(self, point: int | None) -> None:
+    def __init__(self, point: int | None, answers: Connection) -> None:
         self._point = point
+        self._answers = answers
         self.passed = 0
 
     def begin(self) -> None:
         """Tell that the work begins, and count its points, unless there are none."""
-        answer({"pid": os.getpid()})
+        self._answers.send(0)
         if self._point is not None:
             threading.settrace(self.trace_call)
             sys.settrace(self.trace_call)
@@ -70,7 +75,7 @@ class Points:
     def end(self) -> None:
         """Tell the number of points."""
         sys.settrace(None)
-        answer({"points": self.passed})
+        self._answers.send(self.passed)
 
     def trace_call(self, frame: FrameType, _event: str, _arg: object) -> Trace | None:
         if "/pipeline/" not in frame.f_code.co_filename or "/tests/" in frame.f_code.co_filename:
@@ -217,34 +222,10 @@ WORK: Final[dict[str, Work]] = {
 }
 
 
-def answer(content: dict[str, int]) -> None:
-    os.write(ANSWERS, f"{json.dumps(content)}\n".encode())
-
-
-def run(work: str, data_dir: str, point: int | None) -> None:
+def run(work: str, data_dir: Path, point: int | None, answers: Connection) -> None:
     """Do the work, and report the number of points that it passed."""
-    points = Points(point)
-    WORK[work](Path(data_dir), points)
-    points.end()
-
-
-def main() -> None:
-    """Fork a process for each line of the input."""
-    # What the work prints is no answer.
+    # What the work prints is of no test.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    for line in sys.stdin:
-        request = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            try:
-                run(**request)
-            except BaseException:  # noqa: BLE001  # the child ends here, whatever happened
-                sys.excepthook(*sys.exc_info())
-                os._exit(1)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        answer({"status": os.waitstatus_to_exitcode(status)})
-
-
-if __name__ == "__main__":
-    main()
+    points = Points(point, answers)
+    WORK[work](data_dir, points)
+    points.end()
