@@ -14,14 +14,14 @@ from typing import Any, cast
 import httpx2
 import pytest
 from fastapi import FastAPI
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, sync_playwright
 
 from api.app import create_app
 from api.installation import snippet_html
 from api.middleware.proxies import LOCATION_HEADERS
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer
-from tests.api.sdk.browser.conftest import USER_AGENT, chromium_path, opened_chromium
+from tests.api.sdk.browser.conftest import USER_AGENT, chromium_path, launch_chromium
 from tests.api.serving import served
 from tests.recipes.environments import ROOT
 from tests.waiting import wait_until
@@ -173,8 +173,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedShop]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    with opened_chromium(chromium_path()) as browser:
+    with sync_playwright() as playwright:
+        browser = launch_chromium(playwright, chromium_path())
         yield browser
+        browser.close()
 
 
 def test_a_page_assigns_and_counts_through_its_own_domain(shop: ProxiedShop, chromium: Browser) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.sdk.browser.conftest import chromium, page, served, site
+from tests.api.sdk.browser.conftest import chromium, page, pytest_runtest_teardown, served, site
 from tests.packages.js.installed import Installed, pack
 
-__all__ = ["chromium", "page", "served", "site"]
+__all__ = ["chromium", "page", "pytest_runtest_teardown", "served", "site"]
 
 
 @pytest.fixture(scope="session")

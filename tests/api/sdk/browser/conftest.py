@@ -1,11 +1,12 @@
 """Chromium, and a site that is served once for a module and reset for each test."""
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from functools import cache
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from api.app import create_app
 from pipeline.settings import Settings
@@ -32,23 +33,45 @@ def chromium_path(*names: str) -> str:
     return found[0]
 
 
-# No longer than a module: Playwright runs an event loop meanwhile, beside which no other can begin.
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with opened_chromium(chromium_path()) as browser:
-        yield browser
+_opened = ExitStack()
 
 
-@contextmanager
-def opened_chromium(path: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path,
-            args=list(ARGUMENTS),
-            ignore_default_args=["--disable-back-forward-cache"],
-        )
-        yield browser
-        browser.close()
+@cache
+def _playwright() -> Playwright:
+    return _opened.enter_context(sync_playwright())
+
+
+@cache
+def open_chromium(path: str) -> Browser:
+    """Open a browser for this test and those after it in its folder."""
+    browser = launch_chromium(_playwright(), path)
+    _opened.callback(browser.close)
+    return browser
+
+
+def launch_chromium(playwright: Playwright, path: str) -> Browser:
+    return playwright.chromium.launch(
+        executable_path=path, args=list(ARGUMENTS), ignore_default_args=["--disable-back-forward-cache"]
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Close browsers after the tests of a folder: no other event loop can begin beside Playwright's."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.path.parent != item.path.parent:
+            _opened.close()
+            _playwright.cache_clear()
+            open_chromium.cache_clear()
+
+
+@pytest.fixture
+def chromium() -> Browser:
+    return open_chromium(chromium_path())
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,18 @@
 """Pages from the back-forward cache, which the whole browser has and its shell has not."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.api.sdk.browser.conftest import chromium_path, opened_chromium
+from tests.api.sdk.browser.conftest import chromium_path, open_chromium
 from tests.api.sdk.browser.site import Site, a_page
 from tests.api.sdk.browser.test_navigation import IS_SENT, open_page, paths
 from tests.api.sdk.browser.test_paint import configure, open_late, plain_tag
 from tests.waiting import wait_until
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with opened_chromium(chromium_path("chromium")) as browser:
-        yield browser
+@pytest.fixture
+def chromium() -> Browser:
+    return open_chromium(chromium_path("chromium"))
 
 
 def test_page_from_the_back_forward_cache_is_a_view_and_not_an_exposure(site: Site, page: Page) -> None:

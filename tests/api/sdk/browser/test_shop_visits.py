@@ -14,7 +14,7 @@ from api.app import create_app
 from api.installation import snippet_html
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer
-from tests.api.sdk.browser.conftest import chromium_path, opened_chromium
+from tests.api.sdk.browser.conftest import chromium_path, open_chromium
 from tests.api.sdk.browser.firefox import opened_firefox
 from tests.api.sdk.browser.shop import Network, ShopServer, served_shop
 from tests.api.sdk.browser.shop_deeds import TEXTS, Deeds
@@ -128,7 +128,7 @@ def test_results_are_what_the_shop_did(
         if is_firefox:
             new_visitor = visitors_of_firefox(stack.enter_context(opened_firefox()))
         else:
-            new_visitor = visitors_of_chromium(stack.enter_context(opened_chromium(chromium_path())))
+            new_visitor = visitors_of_chromium(open_chromium(chromium_path()))
         # A browser that is steered says so, and is a bot.
         shop = opened_shop(
             stack, tmp_path, script, slowest_seconds=2 if seed else 0.2, bot_filtering=not is_firefox
