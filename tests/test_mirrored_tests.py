@@ -94,7 +94,9 @@ TESTED_BY = {
     "pipeline/distributed/counted_groups.py": "tests/pipeline/distributed/test_distributed_rollup.py",
     "pipeline/distributed/engine.py": "tests/pipeline/distributed/test_distributed_rollup.py",
     "pipeline/distributed/executor_versions.py": "tests/pipeline/distributed/test_spark_cluster.py",
+    "pipeline/distributed/named_frames.py": "tests/pipeline/distributed/test_distributed_rollup.py",
     "pipeline/distributed/part_frames.py": "tests/pipeline/distributed/test_spark_cluster.py",
+    "pipeline/distributed/persons.py": "tests/pipeline/distributed/test_distributed_rollup.py",
     "pipeline/distributed/scratch.py": "tests/pipeline/distributed/test_distributed_rollup.py",
     "pipeline/distributed/worker_threads.py": "tests/pipeline/distributed/test_process_pool.py",
     "pipeline/events/request_headers/quality_weights.py": (

@@ -1,9 +1,8 @@
 """Distributed rollup of a project's events into Parquet files."""
 
-import io
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ import polars as pl
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
+from pipeline.distributed import named_frames
 from pipeline.distributed.counted_groups import CountedGroup, group_experiments
 from pipeline.distributed.engine import Engine
 from pipeline.distributed.event_files import UnusableEventsError
@@ -22,13 +22,10 @@ from pipeline.distributed.output import (
     OutputManifest,
     write_output_manifest,
 )
-from pipeline.distributed.scratch import LINKS
-from pipeline.distributed.steps import counting
+from pipeline.distributed.persons import find_persons
+from pipeline.distributed.steps import counting, shared_keys
 from pipeline.distributed.steps.counting import CountStep
-from pipeline.distributed.steps.event_summary import SummaryStep
-from pipeline.distributed.steps.links import LinkStep, PersonKeys, find_persons
-from pipeline.distributed.steps.repeats import RepeatStep
-from pipeline.distributed.steps.transactions import TransactionStep
+from pipeline.distributed.steps.shared_keys import KeyStep
 from pipeline.rollup.aggregates import add_up
 from pipeline.rollup.counting_rules import fingerprint
 from pipeline.rollup.segment_codes import SegmentCodes
@@ -56,16 +53,14 @@ def roll_up(
     groups = group_experiments(project, experiments)
     if not groups:
         raise UnusableEventsError(f"no experiment of {project.id} has started, so nothing is to be counted")
-    found = pl.concat([SummaryStep.returned.to_frame(), *engine.run(SummaryStep())])
-    summary = next(found.iter_rows(named=True), {"events": 0})
-    if not summary["events"]:
+    ends = tuple(group.received_until for group in groups)
+    shared = _find_shared(engine, KeyStep(parts=extent.parts, ends=ends))
+    if shared[shared_keys.SUMMARY].is_empty():
         raise UnusableEventsError("the files have no events")
-    until = summary["newest_seq"]
-    links = pl.concat([LINKS.to_frame(), *engine.run(LinkStep(parts=extent.parts, until=until))])
-    run = _Run(engine=engine, extent=extent, until=until, links=links)
+    run = _Run(engine=engine, extent=extent, shared=shared)
     manifest = OutputManifest(
         project_id=project.id,
-        **summary,
+        **shared_keys.add_up_summaries(shared[shared_keys.SUMMARY]).row(0, named=True),
         as_of=epoch_microseconds(extent.now),
         groups=tuple(run.count(group, folder / f"{number}") for number, group in enumerate(groups)),
     )
@@ -75,24 +70,25 @@ def roll_up(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
+    """Run of an engine; `shared` has the results of KeyStep by kind."""
+
     engine: Engine
     extent: Extent
-    until: int
-    links: pl.DataFrame
+    shared: dict[str, pl.DataFrame]
 
     def count(self, group: CountedGroup, folder: Path) -> OutputGroup:
         """Count a group into files in `folder`."""
-        step = self._prepare(group)
-        writer, results = GroupWriter(folder), _Results()
-        for part in self.engine.run(step):
-            for kind, content in part.iter_rows():
-                rows = pl.read_ipc(io.BytesIO(content))
+        writer = GroupWriter(folder)
+        small: dict[str, list[pl.DataFrame]] = defaultdict(list)
+        for part in self.engine.run(self._step(group)):
+            for kind, rows, content in part.iter_rows():
                 if kind in writer.rows:
-                    writer.add(kind, rows)
+                    writer.add(kind, rows, content)
                 else:
-                    results.add(kind, rows)
-        writer.add_sums(results.sums())
-        last = dict(results.last_exposed().iter_rows())
+                    small[kind].append(named_frames.unpack(content))
+            small[counting.SUMS] = [add_up(small[counting.SUMS])]
+        writer.add_sums(_sums(small))
+        last = dict(_last_exposed(small).iter_rows())
         return OutputGroup(
             experiments=tuple(one.id for one in group.experiments),
             fingerprints=tuple(fingerprint(one, group.rules) for one in group.experiments),
@@ -101,49 +97,41 @@ class _Run:
             **writer.rows,
         )
 
-    def _prepare(self, group: CountedGroup) -> CountStep:
+    def _step(self, group: CountedGroup) -> CountStep:
         """Find what the count of each visitor depends on besides its own events."""
-        parts, until, last = self.extent.parts, self.until, group.received_until
-        persons = PersonKeys(find_persons(self.links, until=until, received_until=last))
-        repeats = self._all(RepeatStep(parts=parts, until=until, received_until=last))
+        parts, end = self.extent.parts, group.received_until
+        persons = find_persons(self.shared[shared_keys.LINKED], received_until=end)
         return CountStep(
             parts=parts,
-            until=until,
             group=group,
             persons=persons,
-            repeats=repeats["seq"],
-            further=self._all(TransactionStep(parts=parts, until=until, persons=persons)),
+            repeats=self.shared[shared_keys.REPEATS].filter(pl.col("received_until") == end)["seq"],
+            further=persons.further_parts(self.shared[shared_keys.ORDERS], parts),
             at_once=self.extent.at_once,
         )
 
-    def _all(self, step: RepeatStep | TransactionStep) -> pl.DataFrame:
-        return pl.concat([step.returned.to_frame(), *self.engine.run(step)])
+
+def _find_shared(engine: Engine, step: KeyStep) -> dict[str, pl.DataFrame]:
+    found = {kind: [schema.to_frame()] for kind, schema in shared_keys.KINDS.items()}
+    for part in engine.run(step):
+        for kind, _, content in part.iter_rows():
+            found[kind].append(named_frames.unpack(content))
+    return {kind: pl.concat(frames) for kind, frames in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Results:
-    """Results of parts that are small enough to be put together here."""
+def _last_exposed(results: dict[str, list[pl.DataFrame]]) -> pl.DataFrame:
+    schema = {"experiment": pl.UInt16, "last_exposed_at": pl.Int64}
+    rows = pl.concat([pl.DataFrame(schema=schema), *results[counting.LAST_EXPOSED]])
+    return rows.group_by("experiment").agg(pl.col("last_exposed_at").max())
 
-    _kept: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, kind: str, rows: pl.DataFrame) -> None:
-        kept = self._kept[kind]
-        kept.append(rows)
-        if kind == counting.SUMS:
-            kept[:] = [add_up(kept)]
-
-    def last_exposed(self) -> pl.DataFrame:
-        schema = {"experiment": pl.UInt16, "last_exposed_at": pl.Int64}
-        rows = pl.concat([pl.DataFrame(schema=schema), *self._kept[counting.LAST_EXPOSED]])
-        return rows.group_by("experiment").agg(pl.col("last_exposed_at").max())
-
-    def sums(self) -> pl.DataFrame:
-        """Add up the sums, without the dimensions that have too many values in all parts together."""
-        values = self._kept[counting.VALUES]
-        cells = add_up(self._kept[counting.SUMS])
-        if not values:
-            return cells
-        distinct = pl.concat(values).select(_VALUE).unique().sort(_VALUE)
-        code = pl.int_range(pl.len(), dtype=pl.UInt32).over(_DIMENSION).alias("code")
-        large = SegmentCodes(distinct.with_columns(code)).large_dimensions()
-        return cells.join(large, on=_DIMENSION, how="anti")
+def _sums(results: dict[str, list[pl.DataFrame]]) -> pl.DataFrame:
+    """Add up the sums, without the dimensions that have too many values in all parts together."""
+    values = results[counting.VALUES]
+    cells = add_up(results[counting.SUMS])
+    if not values:
+        return cells
+    distinct = pl.concat(values).select(_VALUE).unique().sort(_VALUE)
+    code = pl.int_range(pl.len(), dtype=pl.UInt32).over(_DIMENSION).alias("code")
+    large = SegmentCodes(distinct.with_columns(code)).large_dimensions()
+    return cells.join(large, on=_DIMENSION, how="anti")

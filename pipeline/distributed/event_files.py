@@ -14,7 +14,7 @@ from pipeline.store.warehouse.events import EVENT_SCHEMA
 
 SCHEMA: Final = pl.Schema({"seq": pl.Int64(), **EVENT_SCHEMA})
 # Rows in memory at once.
-_AT_ONCE: Final = 250_000
+_AT_ONCE: Final = 500_000
 
 
 class UnusableEventsError(Exception):
@@ -47,11 +47,12 @@ def find_files(folder: Path, project_id: str) -> list[Path]:
 
 def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Read columns of a file with the types of SCHEMA, in batches; those that it lacks are null."""
-    file = pq.ParquetFile(path)
-    stored = [name for name in columns if name in file.schema_arrow.names]
+    file = pl.scan_parquet(path)
+    stored = file.collect_schema().names()
     lacking = [pl.lit(None, SCHEMA[name]).alias(name) for name in columns if name not in stored]
-    for batch in file.iter_batches(_AT_ONCE, columns=stored):
-        yield typed(pl.DataFrame(pa.table(batch)).with_columns(lacking), columns)
+    wanted = file.select(name for name in columns if name in stored)
+    for first in range(0, file.select(pl.len()).collect().item(), _AT_ONCE):
+        yield typed(wanted.slice(first, _AT_ONCE).collect().with_columns(lacking), columns)
 
 
 def typed(events: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:

@@ -114,11 +114,11 @@ class GroupWriter:
         for kind in self.rows:
             (folder / kind).mkdir(parents=True)
 
-    def add(self, kind: str, rows: pl.DataFrame) -> None:
-        """Write rows of `visitors`, or the `orders` of those that were written last."""
+    def add(self, kind: str, rows: int, content: bytes) -> None:
+        """Write a file with so many rows of `visitors`, or the `orders` of those that were written last."""
         self._files += kind == "visitors"
-        rows.write_parquet(self._folder / kind / f"{self._files:06d}.parquet")
-        self.rows[kind] += rows.height
+        (self._folder / kind / f"{self._files:06d}.parquet").write_bytes(content)
+        self.rows[kind] += rows
 
     def add_sums(self, cells: pl.DataFrame) -> None:
         """Write the sums of the group."""

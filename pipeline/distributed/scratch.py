@@ -1,20 +1,24 @@
-"""Warehouses for one part of the events, removed at the end."""
+"""Databases in memory for one part of the events."""
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from pipeline.settings import Settings
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.connections.in_memory import in_memory
+from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.incremental import identity_links
 
-# A part has a warehouse of its own, so any id does.
+# A part has a database of its own, so any id does.
 PROJECT: Final = "part"
+# No event has a higher number.
+LAST_SEQ: Final = 2**62
 LINKS: Final = pl.Schema(
     {
         "visitor_key": pl.UInt64,
@@ -25,35 +29,38 @@ LINKS: Final = pl.Schema(
         "received_at": pl.Int64,
     }
 )
-# Columns without nulls that no step but the count reads.
-_UNREAD: Final = {
-    "occurred_at": pl.lit(0, pl.Int64),
-    "event_id": pl.lit(""),
-    "event_key": pl.lit(0, pl.UInt64),
-    "type": pl.lit(""),
-    "is_refund": pl.lit(value=False),
-    "is_bot": pl.lit(value=False),
-}
 
 
-@contextmanager
-def scratch_warehouse(
-    rows: pl.DataFrame | None = None, links: pl.DataFrame | None = None
-) -> Iterator[Warehouse]:
-    """Open a warehouse in a temporary folder, with these events of PROJECT; missing columns are null.
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Database of a part, with a `folder` for what exceeds the memory."""
 
-    One thread works on it, since the engine runs parts beside each other. It has the `links`, or none.
-    """
-    with tempfile.TemporaryDirectory(prefix="truelift-rollup-") as folder:
-        settings = Settings(data_dir=Path(folder), duckdb_threads=1, min_free_disk_bytes=0)
-        warehouse = Warehouse.open(settings)
-        try:
-            with warehouse.transaction() as cursor:
-                identity_links.replace(cursor, PROJECT, LINKS.to_frame() if links is None else links)
-                if rows is not None:
-                    events.create_table(cursor, PROJECT)
-                    missing = [value.alias(name) for name, value in _UNREAD.items() if name not in rows]
-                    events.append(cursor, PROJECT, rows.with_columns(missing))
-            yield warehouse
-        finally:
-            warehouse.close(with_checkpoint=False)
+    cursor: Cursor
+    folder: Path
+
+    @classmethod
+    @contextmanager
+    def open(cls, rows: pl.DataFrame | None = None, links: pl.DataFrame | None = None) -> Iterator["Scratch"]:
+        """Open a database with these events of PROJECT, in the columns of `rows` alone, and `links`, or none.
+
+        One thread works on it, since the engine runs parts beside each other.
+        """
+        with (
+            tempfile.TemporaryDirectory(prefix="truelift-rollup-") as folder,
+            in_memory(Path(folder)) as cursor,
+        ):
+            identity_links.replace(cursor, PROJECT, LINKS.to_frame() if links is None else links)
+            if rows is not None:
+                events.create_table_of(cursor, PROJECT, rows)
+            yield cls(cursor, Path(folder))
+
+    def reader(self, *, received_until: int, skip_bots: bool = False) -> EventReader:
+        """Read the events."""
+        return EventReader(
+            self.cursor,
+            PROJECT,
+            folder=self.folder,
+            until=LAST_SEQ,
+            received_until=received_until,
+            skip_bots=skip_bots,
+        )

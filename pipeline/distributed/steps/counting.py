@@ -1,22 +1,21 @@
 """Visitor rows and their sums, by person."""
 
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Final
 
 import polars as pl
 
+from pipeline.distributed import named_frames
 from pipeline.distributed.counted_groups import CountedGroup
-from pipeline.distributed.scratch import PROJECT, scratch_warehouse
-from pipeline.distributed.steps.links import PersonKeys
+from pipeline.distributed.persons import PersonKeys
+from pipeline.distributed.scratch import Scratch
 from pipeline.rollup.aggregates import add_up
 from pipeline.rollup.changed_rows import VisitorRows
 from pipeline.rollup.read_events import CountedVisitors, ProjectRead
 from pipeline.rollup.result_tables import of_own_goals, sum_rows
 from pipeline.rollup.segment_codes import SegmentCodes
-from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS, EventReader
+from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 
 # Kinds of frames that a part results in.
@@ -25,20 +24,20 @@ ORDERS: Final = "orders"
 SUMS: Final = "sums"
 VALUES: Final = "values"
 LAST_EXPOSED: Final = "last_exposed"
-# Texts that only their keys are compared by; of a visitor id it matters whether there is one.
-_UNREAD: Final = ("event_id", "user_id", "transaction_id")
+# Ids, which only their keys are compared by, and the key of event ids, whose repeats are given.
+_UNREAD: Final = ("event_id", "event_key", "user_id", "transaction_id")
 _SEGMENTS: Final = (*SEGMENT_COLUMNS, "day_of_week")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountStep:
-    """Counted visitors of a group of experiments, as frames of several kinds in Arrow's file format.
+    """Counted visitors of a group of experiments, as frames of several kinds.
 
-    `repeats` are the results of RepeatStep, `further` those of TransactionStep.
+    `repeats` are the numbers of the events that do not count for their id, `further` those of orders that
+    other parts need, too.
     """
 
     parts: int
-    until: int
     group: CountedGroup
     persons: PersonKeys
     repeats: pl.Series
@@ -50,43 +49,50 @@ class CountStep:
         *(name for name in EVENT_SCHEMA if name not in _UNREAD),
     )
     sent: ClassVar[pl.Schema] = pl.Schema(
-        {"is_repeat": pl.Boolean(), **{name: EVENT_SCHEMA.get(name, pl.Int64()) for name in columns}}
+        {
+            "is_repeat": pl.Boolean(),
+            "device_key": pl.UInt64(),
+            **{name: EVENT_SCHEMA.get(name, pl.Int64()) for name in columns},
+        }
     )
-    returned: ClassVar[pl.Schema] = pl.Schema({"kind": pl.String, "content": pl.Binary})
+    returned: ClassVar[pl.Schema] = named_frames.SCHEMA
 
     def split(self, events: pl.DataFrame) -> pl.DataFrame:
-        """Send each event to the part of its person, and orders to those that share their transaction."""
-        rows = events.filter(pl.col("seq") <= self.until).with_columns(
-            pl.col("seq").is_in(self.repeats.implode()).alias("is_repeat")
+        """Send each event to the part of its person, and orders to those that share their transaction.
+
+        Of a visitor id it matters whether there is one; `visitor_key` is the person's, as a reader has it.
+        """
+        person = pl.col("person_key")
+        own = self.persons.add(events).select(
+            pl.col("seq").is_in(self.repeats.implode()).alias("is_repeat"),
+            pl.col("visitor_key").alias("device_key"),
+            pl.when(pl.col("visitor_id").is_not_null()).then(pl.lit("")).alias("visitor_id"),
+            person.alias("visitor_key"),
+            pl.exclude("visitor_id", "visitor_key", "person_key"),
+            (person % self.parts).cast(pl.UInt32).alias("part"),
         )
-        part = (pl.col("person_key") % self.parts).cast(pl.UInt32).alias("part")
-        own = self.persons.add(rows).with_columns(part).drop("person_key")
-        copies = rows.join(self.further, on="seq").rename({"to": "part"})
-        visitor_id = pl.when(pl.col("visitor_id").is_not_null()).then(pl.lit("")).alias("visitor_id")
-        return pl.concat([own, copies.select(own.columns)]).with_columns(visitor_id)
+        copies = own.drop("part").join(self.further, on="seq").rename({"to": "part"})
+        return pl.concat([own, copies]) if copies.height else own
 
     def apply(self, part: int, rows: pl.DataFrame) -> pl.DataFrame:
         """Count the visitors of a part."""
-        # Rows of a chunk are read in the order of their numbers, as in the service's own store.
-        in_order = rows.sort("seq")
         group = self.group
-        with (
-            scratch_warehouse(in_order.drop("is_repeat")) as warehouse,
-            EventReader.open(
-                warehouse,
-                PROJECT,
-                until=self.until,
-                received_until=group.received_until,
-                skip_bots=group.rules.bot_filtering,
-            ) as reader,
-            tempfile.TemporaryDirectory(prefix="truelift-rollup-") as folder,
-        ):
-            repeats = in_order.filter("is_repeat")["seq"]
-            reader.keep_to_part(self.persons.persons, repeats, part=part, parts=self.parts)
-            read = ProjectRead(
-                reader, group.experiments, group.rules, at_once=self.at_once, folder=Path(folder) / "parts"
+        with Scratch.open(rows.drop("is_repeat")) as scratch:
+            reader = scratch.reader(received_until=group.received_until, skip_bots=group.rules.bot_filtering)
+            reader.keep_to_part(
+                rows.filter("is_repeat")["seq"],
+                part=part,
+                parts=self.parts,
+                has_identities=self.persons.persons.exist,
             )
-            return _pack(self._count(read))
+            read = ProjectRead(
+                reader,
+                group.experiments,
+                group.rules,
+                at_once=self.at_once,
+                folder=scratch.folder / "buckets",
+            )
+            return named_frames.pack(self._count(read))
 
     def _count(self, buckets: Iterable[CountedVisitors]) -> Iterable[tuple[str, pl.DataFrame]]:
         experiments = self.group.experiments
@@ -108,10 +114,3 @@ class CountStep:
 def _last_exposed(bucket: CountedVisitors) -> pl.DataFrame:
     schema = {"experiment": pl.UInt16, "last_exposed_at": pl.Int64}
     return pl.DataFrame([*bucket.last_exposed_at.items()], schema=schema, orient="row")
-
-
-def _pack(frames: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    packed = [
-        (kind, rows.write_ipc(None, compression="zstd").getvalue()) for kind, rows in frames if rows.height
-    ]
-    return pl.DataFrame(packed, schema=CountStep.returned, orient="row")

@@ -79,9 +79,9 @@ class Warehouse:
         self._max_log_bytes = settings.checkpoint_log_bytes
         self._no_checkpoint_before = 0.0
         self._checkpointing = threading.Lock()
-        configuration = _configuration(settings)
-        self._memory_limit = configuration["memory_limit"]
-        self._connection = ReopeningConnection(partial(_connect, self.path, configuration))
+        found = configuration(settings)
+        self._memory_limit = found["memory_limit"]
+        self._connection = ReopeningConnection(partial(_connect, self.path, found))
         self._file = OpenFile(self.path)
         self._use = UseTime()
 
@@ -259,8 +259,9 @@ def _connect(path: Path, configuration: dict[str, str | bool | int | float | lis
     return connection
 
 
-def _configuration(settings: Settings) -> dict[str, str | bool | int | float | list[str]]:
-    configuration: dict[str, str | bool | int | float | list[str]] = {
+def configuration(settings: Settings) -> dict[str, str | bool | int | float | list[str]]:
+    """Configure DuckDB by the settings."""
+    found: dict[str, str | bool | int | float | list[str]] = {
         # Nothing is downloaded unless the operator asks for it.
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -268,10 +269,10 @@ def _configuration(settings: Settings) -> dict[str, str | bool | int | float | l
     }
     # DuckDB alone would take 80% of the machine's memory, and knows of no container.
     unset = f"{min(available_memory() // 2, _MOST_MEMORY) // 2**20} MiB"
-    configuration["memory_limit"] = settings.duckdb_memory_limit or unset
+    found["memory_limit"] = settings.duckdb_memory_limit or unset
     if settings.duckdb_threads is not None:
-        configuration["threads"] = settings.duckdb_threads
-    return configuration
+        found["threads"] = settings.duckdb_threads
+    return found
 
 
 def _roll_back(cursor: Cursor) -> None:

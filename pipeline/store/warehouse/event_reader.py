@@ -11,7 +11,7 @@ from pipeline.store.event_columns import EVENT_DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.event_ranges import Bucket, Chunk
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, table_name
-from pipeline.store.warehouse.identities import Identities, Persons
+from pipeline.store.warehouse.identities import Identities
 from pipeline.store.warehouse.incremental.event_keys import open_runs
 from pipeline.store.warehouse.incremental.touched_events import TouchedEvents
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
@@ -49,7 +49,7 @@ class EventReader:
         self._table = f'"{table_name(project_id)}"'
         self._until = until
         self._ids = self._events
-        self._is_whole = True
+        self._restriction: str | None = None
         self._has_repeats = False
         self._identities = Identities(cursor, project_id, until=until, received_until=received_until)
         self._is_joined = False
@@ -154,25 +154,23 @@ class EventReader:
             return False
         events.add_related()
         self._is_joined = True
-        self._table, self._ids, self._is_whole = events.table, events.same_ids, False
+        self._table, self._ids = events.table, events.same_ids
+        self._restriction = "visitor_key IN (FROM touched_visitors)"
         return True
 
-    def keep_to_part(self, persons: Persons, repeats: pl.Series, *, part: int, parts: int) -> None:
-        """Restrict reading to the visitors of one of several parts, in a store with all their events.
+    def keep_to_part(self, repeats: pl.Series, *, part: int, parts: int, has_identities: bool) -> None:
+        """Restrict reading to one of several parts of the persons, in a table with all their events.
 
-        The store may lack events of others, so `persons` and the numbers of repeats are those of all events.
+        The table may lack events of others, so the numbers of `repeats` are those among all events, and the
+        events have the keys of their persons already, and a `device_key` where `has_identities`.
         """
-        self._identities.take(persons)
+        self._identities.are_joined(exist=has_identities)
         self._is_joined = True
         with registered(self.cursor, "found_repeats", repeats.alias("seq").to_frame()):
             self.cursor.execute("CREATE OR REPLACE TEMP TABLE repeats AS SELECT seq FROM found_repeats")
         self._has_repeats = True
-        events = self._of_persons(self._events, with_related=True, with_visitor_ids=False)
-        self.cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE touched_visitors AS "
-            f"SELECT DISTINCT visitor_key FROM {events} e WHERE visitor_key % {parts:d} = {part:d}"
-        )
-        self._is_whole = False
+        self._ids = "(SELECT NULL::UBIGINT AS event_key WHERE false)"
+        self._restriction = f"visitor_key % {parts:d} = {part:d}"
 
     def count(self) -> int:
         """Count the events to read, of all types."""
@@ -329,6 +327,6 @@ class EventReader:
         """Build the subquery of events with their persons: of the visitors to read, or all `with_related`."""
         if self._persons().exist:
             events = self._persons().joined(events, with_visitor_ids=with_visitor_ids)
-        if self._is_whole or with_related:
+        if self._restriction is None or with_related:
             return events
-        return f"(SELECT * FROM {events} e WHERE visitor_key IN (FROM touched_visitors))"
+        return f"(SELECT * FROM {events} e WHERE {self._restriction})"

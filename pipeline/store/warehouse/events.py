@@ -99,6 +99,12 @@ def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
     cursor.execute(f'CREATE TABLE IF NOT EXISTS "{table_name(project_id)}" ({_COLUMNS_SQL})')
 
 
+def create_table_of(cursor: duckdb.DuckDBPyConnection, project_id: str, rows: pl.DataFrame) -> None:
+    """Create the project's table with these events, of which it has no other columns than `rows`."""
+    given = FrameStream(rows)  # noqa: F841
+    cursor.execute(f'CREATE TABLE "{table_name(project_id)}" AS FROM given')
+
+
 def add_missing_columns(warehouse: Warehouse) -> None:
     """Add the columns that tables of an earlier version lack, null in every row; all tables or none."""
     with warehouse.transaction() as cursor:

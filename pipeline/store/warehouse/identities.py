@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
+from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame
 from pipeline.store.warehouse.events import IS_TRUSTED, has_table, table_name
 from pipeline.store.warehouse.incremental.identity_links import links_table
 
@@ -53,6 +53,7 @@ class Identities:
         )
         query = f"SELECT coalesce(max(seq), 0) FROM {self._kept}"
         self._last_link = int(cursor.execute(query).fetchall()[0][0])
+        self._is_given = False
 
     def join_all(self) -> None:
         """Find the persons of all visitors and users."""
@@ -72,12 +73,10 @@ class Identities:
         visitors, users = (fetch_frame(self._cursor, f"FROM {name}") for name in _TABLES)
         return Persons(visitors, users, exist=True)
 
-    def take(self, persons: Persons) -> None:
-        """Join by these persons, whatever the links are."""
-        self._last_link = int(persons.exist)
-        for name, rows in zip(_TABLES, (persons.visitors, persons.users), strict=True):
-            with registered(self._cursor, "given_persons", rows):
-                self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM given_persons")
+    def are_joined(self, *, exist: bool) -> None:
+        """Take events for joined already, whatever the links are; where persons `exist`, by `joined`."""
+        self._last_link = int(exist)
+        self._is_given = True
 
     def join_near(self, keys: str, covered_seq: int) -> None:
         """Find the persons of visitors and users with a key in the query `keys`, and of all linked with them.
@@ -98,6 +97,8 @@ class Identities:
 
         `with_visitor_ids` where each of the events has one.
         """
+        if self._is_given:
+            return events
         # A conversion without a visitor id has the key of its user in the place of the visitor's.
         person, users = "v.person_key", ""
         if not with_visitor_ids:

@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 
 from pipeline.distributed.distributed_rollup import Extent, roll_up
+from pipeline.distributed.engine import Engine
 from pipeline.distributed.event_files import UnusableEventsError, find_files
 from pipeline.distributed.executor_versions import ExecutorVersionsError
+from pipeline.distributed.named_frames import unpack
 from pipeline.distributed.output import new_output
 from pipeline.distributed.publish import publish
 from pipeline.distributed.spark_cluster import SparkCluster, SparkFailedError
-from pipeline.distributed.steps.event_summary import SummaryStep
+from pipeline.distributed.steps.shared_keys import SUMMARY, KeyStep, add_up_summaries
 from pipeline.rollup.aggregates import add_up, negate
 from tests.builders import NOW
 from tests.pipeline.distributed.drawn_projects import CountedProject, draw
@@ -25,6 +27,7 @@ from tests.pipeline.working_store import WorkingStore
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 EXTENT = Extent(parts=3, at_once=1000, now=NOW)
+STEP = KeyStep(parts=2, ends=(0,))
 
 
 @contextmanager
@@ -71,13 +74,19 @@ def differing(counted: CountedProject, engine: WatchedCluster, folder: Path) -> 
     ]
 
 
+def summary_of(engine: Engine) -> pl.DataFrame:
+    """Number and digest of the events, of all parts."""
+    found = pl.concat(engine.run(STEP)).filter(pl.col("kind") == SUMMARY)
+    return add_up_summaries(pl.concat(unpack(content) for content in found["content"]))
+
+
 @pytest.mark.slow
 def test_a_step_gives_what_it_gives_here(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 200)
     files = event_files(counted, tmp_path / "events")
     with opened(files, tmp_path, master="local[1]") as cluster:
-        found = pl.concat(cluster.run(SummaryStep()))
-    here = pl.concat(OneProcess(counted.events()).run(SummaryStep()))
+        found = summary_of(cluster)
+    here = summary_of(OneProcess(counted.events()))
     assert here["events"].item() > 100
     assert found.equals(here)
 
@@ -126,7 +135,7 @@ def test_other_versions_on_executors_are_named(store: WorkingStore, tmp_path: Pa
         opened(files, tmp_path, master=TWO_EXECUTORS, **settings) as cluster,
         pytest.raises(ExecutorVersionsError, match=r"polars is 0\.1 there and .* here; give every executor"),
     ):
-        list(cluster.run(SummaryStep()))
+        list(cluster.run(STEP))
 
 
 @pytest.mark.long(seconds=15)
@@ -142,4 +151,4 @@ def test_errors_of_executors_are_told_as_here(store: WorkingStore, tmp_path: Pat
         for path in files:
             path.unlink()
         with pytest.raises(SparkFailedError, match="given up"):
-            pl.concat(cluster.run(SummaryStep()))
+            pl.concat(cluster.run(STEP))
