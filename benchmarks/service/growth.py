@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tests.growth import OPERATIONS, Work, a_site, measure
+from tests.growth import Work, a_site, measure_all
 
 EVENTS: Final = int(os.environ.get("BENCH_GROWTH_EVENTS", "1_000_000"))
 TIMES: Final = 10
@@ -40,8 +40,7 @@ def _measured(stored: int) -> Iterator[tuple[str, tuple[Work, float]]]:
         tempfile.TemporaryDirectory(prefix="truelift-bench-") as folder,
         a_site(Path(folder), stored=stored, experiments=EXPERIMENTS) as site,
     ):
-        for operation in OPERATIONS:
-            work = measure(operation, site)
+        for operation, work in measure_all(site).items():
             operation.before(site)
             begun = time.process_time()
             operation.run(site)
