@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
-from engine.analysis.comparison.comparable import are_comparable, deciding_visitors
+from engine.analysis.comparison.comparable import are_comparable, deciding_visitors, largest_shares
 from engine.analysis.comparison.metrics import Metrics, measure
 from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan, plan_analysis
@@ -32,8 +32,8 @@ class AnalysisData:
     shapes of each conversion rate's prior (G, 2), `expected_shares` of all visitors each variant should have,
     and `days` those from the first to the last with a visitor, 0 where days are not known. `sample` is the
     plan that the experiment is judged by, and `looks` those recorded so far, in order. `deciding` are the
-    visitors that comparisons need so many of, and `is_comparable` flags those whose test is reliable with
-    them (`comparable`), goals by variants.
+    visitors that comparisons need so many of, `largest_shares` those of one visitor in the denominators, and
+    `is_comparable` flags comparisons whose test is reliable with them (`comparable`), goals by variants.
     """
 
     experiment: Experiment
@@ -50,6 +50,7 @@ class AnalysisData:
     sample: SamplePlan
     looks: tuple[RecordedLook, ...]
     deciding: IntArray
+    largest_shares: FloatArray
     is_comparable: BoolArray
 
     def without_covariate(self) -> "AnalysisData":
@@ -66,7 +67,7 @@ class AnalysisData:
             pairs=None if control is None else pair_with_control(control, metrics, by_epoch),
             is_mean=self.plan.is_mean | metrics.is_adjusted,
             beta_priors=_beta_priors(self.plan, evidence),
-            is_comparable=are_comparable(evidence, metrics, control),
+            is_comparable=are_comparable(evidence, metrics, self.largest_shares, control),
         )
 
 
@@ -87,7 +88,7 @@ def prepare(
     metrics = measure(plan, evidence)
     by_epoch = None if evidence.epochs is None else moments_by_epoch(plan, evidence)
     control = plan.control
-    days = _observed_days(evidence)
+    days, shares = _observed_days(evidence), largest_shares(evidence)
     sample = plan_sample(
         plan,
         evidence,
@@ -113,7 +114,8 @@ def prepare(
         sample=sample,
         looks=tuple(looks),
         deciding=deciding_visitors(evidence),
-        is_comparable=are_comparable(evidence, metrics, control),
+        largest_shares=shares,
+        is_comparable=are_comparable(evidence, metrics, shares, control),
     )
 
 

@@ -49,12 +49,17 @@ def largest_shares(evidence: Evidence) -> FloatArray:
     return shares
 
 
-def are_comparable(evidence: Evidence, metrics: Metrics, control: int | None) -> BoolArray:
-    """Flag comparisons whose test is reliable with enough visitors, goals by variants."""
+def are_comparable(
+    evidence: Evidence, metrics: Metrics, shares: FloatArray, control: int | None
+) -> BoolArray:
+    """Flag comparisons whose test is reliable with enough visitors, goals by variants.
+
+    `shares` are the `largest_shares`.
+    """
     if control is None:
         return np.ones(evidence.conversions.shape, bool)
     is_known = are_skewnesses_known(evidence.assigned, metrics.is_skewness_known, control)
-    return is_known & are_spread(largest_shares(evidence), control, largest_allowed(evidence))
+    return is_known & are_spread(shares, control, largest_allowed(evidence))
 
 
 def are_spread(shares: FloatArray, control: int, allowed: float = LARGEST_SHARE) -> BoolArray:

@@ -38,18 +38,17 @@ class Monitoring:
     lift_high: FloatArray
 
 
-def monitor(data: AnalysisData, z: FloatArray) -> Monitoring | None:
+def monitor(data: AnalysisData, known: FloatArray) -> Monitoring | None:
     """Compare every variant with the control, goals by variants, at the level of one comparison.
 
-    `z` are the statistics of a single look. By the confidence sequence tuned to the sample plan, or by the
-    O'Brien-Fleming boundary at the looks recorded so far and this one. None without a control, for a
-    Bayesian experiment, and for a bandit: its next weights follow from earlier outcomes, so the precision
-    of its estimates changes in a way that the sequence is not tuned to.
+    `known` are the z of a single look, NaN where they are not monitored. By the confidence sequence tuned to
+    the sample plan, or by the O'Brien-Fleming boundary at the looks recorded so far and this one. None
+    without a control, for a Bayesian experiment, and for a bandit: its next weights follow from earlier
+    outcomes, so the precision of its estimates changes in a way that the sequence is not tuned to.
     """
     plan = data.plan
     if data.pairs is None or plan.control is None or plan.is_bayesian or plan.is_bandit:
         return None
-    known = np.where(is_monitored(data, plan.control), z, np.nan)
     alpha = plan.two_sided_alpha
     if plan.statistics.sequential == "group_sequential":
         limit = spending_limit(data)
@@ -96,15 +95,14 @@ def _last_limit(fractions: tuple[float, ...], alpha: float) -> float:
     return float(obrien_fleming(fractions, alpha)[-1])
 
 
-def is_monitored(data: AnalysisData, control: int) -> BoolArray:
-    """Flag comparisons with `fewest_required` expected in both arms if nothing differs, goals by variants.
+def is_monitored(data: AnalysisData, expected: FloatArray) -> BoolArray:
+    """Flag comparisons with `fewest_required` `expected_conversions`, goals by variants.
 
     Their tests are reliable with so many (`comparable`).
     Nearly all visitors converting is as hard to judge as hardly any. What is expected and not what is seen,
     so that a variant that breaks conversion altogether is found.
     """
-    enough = expected_conversions(data, control) >= fewest_required(data.plan)
-    return np.asarray(enough) & data.is_comparable
+    return np.asarray(expected >= fewest_required(data.plan)) & data.is_comparable
 
 
 def fewest_required(plan: AnalysisPlan) -> int:
@@ -112,13 +110,16 @@ def fewest_required(plan: AnalysisPlan) -> int:
     return MIN_CLUSTERS if plan.in_clusters else FEWEST_CONVERSIONS
 
 
-def expected_conversions(data: AnalysisData, control: int) -> FloatArray:
+def expected_conversions(data: AnalysisData) -> FloatArray:
     """Compute the conversions that the smaller arm would have if nothing differed, goals by variants.
 
     Of conversion rates the rarer of converting and not converting; of means visitors with a value other
     than 0, as paying visitors, of ratios and of clusters those with such a numerator, and of quantiles
-    visitors beyond it.
+    visitors beyond it. NaN without a control.
     """
+    control = data.plan.control
+    if control is None:
+        return np.full(data.evidence.conversions.shape, np.nan)
     expected = fewest_expected(data.deciding, data.evidence.known_units, control, is_mean=data.plan.is_mean)
     for row, quantile in data.evidence.quantiles.items():
         expected[row] = expected_beyond(quantile, control)

@@ -12,7 +12,7 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.corrections import correct
 from engine.analysis.comparison.effects import Effects, compare_with_control
 from engine.analysis.comparison.enough_data import has_enough
-from engine.analysis.comparison.monitoring import Monitoring, monitor
+from engine.analysis.comparison.monitoring import Monitoring, expected_conversions, is_monitored, monitor
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.quantiles import enough_beyond
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
@@ -31,7 +31,8 @@ class Significance:
     `confidence` 1 - p, and `score` what the experiment's method compares with its threshold. p is
     one-sided, as in `effects.log_p`, where the experiment's tests are. `leader[g]` is the column of the
     goal's best winner or, without one, of the best challenger; -1 without any. `is_discovery` flags
-    differences that hold among all secondary goals, `is_enough` comparisons with enough data, and `z` is
+    differences that hold among all secondary goals, `is_enough` comparisons with enough data, and
+    `is_monitored` those with enough of the `expected` conversions for a method valid at every look. `z` is
     that of one look in the wanted direction.
     """
 
@@ -47,6 +48,8 @@ class Significance:
     is_discovery: BoolArray
     z: FloatArray
     is_enough: BoolArray
+    is_monitored: BoolArray
+    expected: FloatArray
 
 
 def assess_significance(data: AnalysisData) -> Significance:
@@ -54,7 +57,9 @@ def assess_significance(data: AnalysisData) -> Significance:
     plan, enough = data.plan, _has_enough_data(data)
     plain = compare_with_control(data, plan.two_sided_alpha)
     z = one_look_z(data, plain.log_p)
-    monitoring = monitor(data, z)
+    expected = expected_conversions(data)
+    monitored = is_monitored(data, expected)
+    monitoring = monitor(data, np.where(monitored, z, np.nan))
     effects, levels = correct(data, plain, monitoring)
     gain = plan.wanted * effects.difference
     log_p, log_p_worse = _log_p_by_direction(plan, effects.log_p, gain)
@@ -85,6 +90,8 @@ def assess_significance(data: AnalysisData) -> Significance:
         is_discovery=_discoveries_by_direction(plan, log_p, log_p_worse, gain),
         z=plan.wanted * z,
         is_enough=enough,
+        is_monitored=monitored,
+        expected=expected,
     )
 
 

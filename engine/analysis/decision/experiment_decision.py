@@ -1,7 +1,8 @@
 """Decision on an experiment: findings of this and of recorded looks, and the action that follows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.results.report import DOUBTFUL, Reason, Recommendation
 from engine.stats.arrays import BoolArray, FloatArray
 
+_SETTLED: Final = frozenset({"guardrail_broken", "goal_harmed", "no_difference"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
@@ -32,7 +35,9 @@ class Decision:
     variant. Goals by variants: `at_any_look` is what holds at every look by now, `findings` all that is
     established, at the plan too. `holds_at_every_look` where the action does not rest on the one look at
     the plan. `influence` is that of single visitors, None where it is not known, and `turns` flags the
-    findings that one of them makes.
+    findings that one of them makes. Derived: `is_settled` where a win, a harm or the absence of a relevant
+    difference is established, and `is_doubtful` where the data are not to be relied on, so that what they
+    show is not kept.
     """
 
     recommendation: Recommendation
@@ -45,17 +50,14 @@ class Decision:
     holds_at_every_look: bool
     influence: Influence | None
     turns: BoolArray
+    is_settled: bool = field(init=False)
+    is_doubtful: bool = field(init=False)
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether a win, a harm or the absence of a relevant difference is established."""
-        settled = {"guardrail_broken", "goal_harmed", "no_difference"}
-        return self.recommendation in {"ship", "rollback"} or self.reason in settled
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether the data are not to be relied on, so that what they show is not kept."""
-        return self.recommendation == "fix_data" or self.reason in DOUBTFUL
+    def __post_init__(self) -> None:
+        is_settled = self.recommendation in {"ship", "rollback"} or self.reason in _SETTLED
+        object.__setattr__(self, "is_settled", is_settled)
+        is_doubtful = self.recommendation == "fix_data" or self.reason in DOUBTFUL
+        object.__setattr__(self, "is_doubtful", is_doubtful)
 
 
 def decide_experiment(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_expected, is_monitored
+from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_expected
 from engine.analysis.comparison.quantiles import relative_z_of_arms
 from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
@@ -68,7 +68,7 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
             lacks_margin=nowhere,
         )
     compared = np.arange(shape[1]) != control
-    pairs, plan, is_enough = data.pairs, data.plan, is_monitored(data, control)
+    pairs, plan, is_enough = data.pairs, data.plan, significance.is_monitored
     kept, added = plan.allowed_by_margin
     margin = data.sample.equivalence_margins[:, None]
     bounds, margin_z = pairs.equivalence(margin), pairs.relative_z(kept, added)

@@ -15,7 +15,6 @@ from engine.analysis.evidence.recorded_looks import (
     RecordedLook,
     RecordedPlan,
     counted_at_looks,
-    outcomes_since,
 )
 from engine.stats.arrays import FloatArray
 from engine.stats.sequential.confidence_sequence_boundary import critical_value
@@ -63,7 +62,7 @@ def record(
         variant_id=variant,
         earlier_visitors=counted_at_looks(data.looks),
         known_outcomes=data.sample.collected,
-        outcomes_since=outcomes_since(data.looks, now),
+        outcomes_since=data.sample.outcomes_since,
     )
 
 

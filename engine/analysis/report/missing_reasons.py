@@ -7,13 +7,13 @@ from typing import Final
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.comparable import are_spread, largest_allowed, largest_shares
+from engine.analysis.comparison.comparable import are_spread, largest_allowed
 from engine.analysis.comparison.enough_data import MIN_CLUSTERS, MIN_VISITORS, conversions_needed
-from engine.analysis.comparison.monitoring import expected_conversions, fewest_required
+from engine.analysis.comparison.monitoring import fewest_required
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.results.formatting import figure, share
 from engine.measures.ratio import denominator_name
-from engine.stats.arrays import FloatArray, IntArray
+from engine.stats.arrays import IntArray
 from engine.stats.frequentist.quantiles import FEWEST_BEYOND
 from engine.vocabulary import MetricUnit
 
@@ -46,16 +46,13 @@ _OF_MEASURES: Mapping[str, _Words] = {
 class _Comparison:
     """A comparison of one variant with the control on one goal.
 
-    `known` units have an outcome; they, `needed` and `rarest` are counts by cell, and `shares` those of one
-    visitor in the denominators.
+    `known` units have an outcome; they and the conversions `needed` are counts by cell.
     """
 
     data: AnalysisData
     significance: Significance
     known: IntArray
     needed: IntArray
-    rarest: FloatArray
-    shares: FloatArray
     control: int
     goal: int
     variant: int
@@ -107,11 +104,10 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
         is_bayesian=data.plan.is_bayesian,
         in_clusters=data.plan.in_clusters,
     )
-    rarest, shares = expected_conversions(data, control), largest_shares(data.evidence)
     reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
     for goal in range(goals):
         for variant in data.plan.challengers.tolist():
-            cell = _Comparison(data, significance, known, needed, rarest, shares, control, goal, variant)
+            cell = _Comparison(data, significance, known, needed, control, goal, variant)
             reasons[goal][variant] = next(filter(None, (find(cell) for find in _REASONS)), None)
     return reasons
 
@@ -134,7 +130,7 @@ def _too_few_visitors(cell: _Comparison) -> str | None:
 
 
 def _too_few_beyond(cell: _Comparison) -> str | None:
-    beyond = float(cell.rarest[cell.goal, cell.variant])
+    beyond = float(cell.significance.expected[cell.goal, cell.variant])
     if cell.goal not in cell.data.evidence.quantiles or beyond >= FEWEST_BEYOND:
         return None
     return f"{FEWEST_BEYOND} {cell.words.counted} are required in each variant; one has {beyond:.0f}"
@@ -151,20 +147,19 @@ def _too_few_conversions(cell: _Comparison) -> str | None:
 
 
 def _too_few_for_monitoring(cell: _Comparison) -> str | None:
-    fewest = cell.rarest[cell.goal, cell.variant]
-    is_monitored = cell.data.plan.statistics.sequential != "none"
-    least = fewest_required(cell.data.plan)
-    if not is_monitored or not cell.lacks("log_p") or fewest >= least:
+    if cell.data.plan.statistics.sequential == "none" or not cell.lacks("log_p"):
+        return None
+    fewest, least = cell.significance.expected[cell.goal, cell.variant], fewest_required(cell.data.plan)
+    if fewest >= least:
         return None
     kind = cell.words.counted if cell.is_mean else f"visitors who convert and {least} who do not"
     return f"continuous monitoring requires {least} {kind} in each variant; one has {fewest:.0f}"
 
 
 def _one_visitor(cell: _Comparison) -> str | None:
-    shares = cell.shares[cell.goal]
-    allowed = largest_allowed(cell.data.evidence)
     if cell.data.is_comparable[cell.goal, cell.variant]:
         return None
+    shares, allowed = cell.data.largest_shares[cell.goal], largest_allowed(cell.data.evidence)
     if are_spread(shares, cell.control, allowed)[cell.variant]:
         return None
     column = max(cell.control, cell.variant, key=lambda arm: float(shares[arm]))
