@@ -1,5 +1,6 @@
 """Access to the SDK endpoints: a project's public key in a browser, or an API key on a server."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -17,7 +18,7 @@ from api.sdk.sending_page import page_of
 from engine.design.project import Project
 from engine.errors import Problem
 from engine.validation.values import shown
-from pipeline.assignment.project_cache import CachedProject
+from pipeline.assignment.project_cache import CachedProject, Kind, ProjectCache
 from pipeline.assignment.snippet import is_own_page
 from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
@@ -171,9 +172,7 @@ async def _project_of_server(services: SdkServices, caller: Caller, project_id: 
         raise ApiError("validation_error", INVALID, [problem])
     if not caller.key.reaches(project_id):
         raise NotFoundError("project", project_id)
-    cached = services.project_cache.fresh("id", project_id)
-    if cached is None:
-        cached = await in_thread(services.project_cache.with_id, project_id)
+    cached = await _cached_project(services.project_cache, "id", project_id)
     if cached.project.account_id != caller.account.id:
         raise NotFoundError("project", project_id)
     return cached
@@ -189,9 +188,15 @@ async def project_of_key(services: SdkServices, sdk_key: str) -> CachedProject:
     if not (sdk_key.isascii() and sdk_key.isprintable()):
         # PostgreSQL takes no text with a null character.
         raise NotFoundError("project", sdk_key)
-    cached = services.project_cache.fresh("key", sdk_key)
+    return await _cached_project(services.project_cache, "key", sdk_key)
+
+
+async def _cached_project(cache: ProjectCache, kind: Kind, value: str) -> CachedProject:
+    cached = cache.fresh(kind, value)
     if cached is None:
-        cached = await in_thread(services.project_cache.with_key, sdk_key)
+        return await in_thread(cache.with_id if kind == "id" else cache.with_key, value)
+    if cache.take_refresh(kind, value):
+        asyncio.get_running_loop().run_in_executor(None, cache.refresh, kind, value)
     return cached
 
 

@@ -4,13 +4,14 @@ A change made by this process takes effect at once, one made by another within a
 Only what changed is read anew, and only experiments that assign are validated.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
@@ -25,11 +26,18 @@ from pipeline.store.documents import value_from
 from pipeline.store.warehouse.visitor_history import AssignmentRule
 
 MAX_AGE_SECONDS: Final = 1.0
+# One request has a project that is in use loaded anew meanwhile, so that none waits for it.
+REFRESH_SECONDS: Final = 0.75
 # Beyond this many projects in use at once, the cache starts anew.
 MAX_PROJECTS: Final = 10_000
 ALL_TRAFFIC: Final = 100
 _ENDED: Final = frozenset({"completed", "archived"})
 _BEFORE_START: Final = frozenset({"draft", "scheduled"})
+
+# Of a value by which a project is found.
+Kind: TypeAlias = Literal["id", "key"]
+
+logger = logging.getLogger(__name__)
 
 
 def rule_of(experiment: Experiment) -> AssignmentRule | None:
@@ -170,34 +178,56 @@ class ProjectCache:
     _entries: dict[tuple[str, str], _Entry] = field(default_factory=dict)
     _contents: dict[str, _Content] = field(default_factory=dict)
     _loading: threading.Lock = field(default_factory=threading.Lock)
+    _refreshing: set[tuple[str, str]] = field(default_factory=set)
 
-    def fresh(self, kind: Literal["id", "key"], value: str) -> CachedProject | None:
+    def fresh(self, kind: Kind, value: str) -> CachedProject | None:
         """Return a project that is fresh enough to use; None where it has to be loaded."""
         entry = self._entries.get((kind, value))
         if entry is None or entry.version != self.catalog.database.version:
             return None
         return entry.project if self.clock() - entry.loaded_at < MAX_AGE_SECONDS else None
 
+    def take_refresh(self, kind: Kind, value: str) -> bool:
+        """Return whether a project is soon too old, so that the caller has to `refresh` it; one is told."""
+        key = (kind, value)
+        entry = self._entries.get(key)
+        if entry is None or key in self._refreshing or self.clock() - entry.loaded_at < REFRESH_SECONDS:
+            return False
+        self._refreshing.add(key)
+        return True
+
+    def refresh(self, kind: Kind, value: str) -> None:
+        """Load a project anew while it is in use; what fails is told to the next who waits for a load."""
+        try:
+            with self._loading:
+                self._load(kind, value)
+        except Exception as error:  # noqa: BLE001 - as above
+            logger.debug("a project was not loaded ahead: %s", error)
+        finally:
+            self._refreshing.discard((kind, value))
+
     def with_id(self, project_id: str) -> CachedProject:
         """Return the project of an id, loading it where it is not fresh; NotFoundError."""
-        return self._load("id", project_id, self.catalog.projects.find)
+        return self._loaded("id", project_id)
 
     def with_key(self, sdk_key: str) -> CachedProject:
         """Return the project of a public key, loading it where it is not fresh; NotFoundError."""
-        return self._load("key", sdk_key, self.catalog.projects.by_sdk_key)
+        return self._loaded("key", sdk_key)
 
-    def _load(self, kind: Literal["id", "key"], value: str, find: Callable[[str], Project]) -> CachedProject:
+    def _loaded(self, kind: Kind, value: str) -> CachedProject:
         # Threads that wait here find what the first one has loaded.
         with self._loading:
-            if (project := self.fresh(kind, value)) is not None:
-                return project
-            loaded_at, version = self.clock(), self.catalog.database.version
-            project = self._read(find(value))
-            if len(self._entries) >= MAX_PROJECTS:
-                self._entries.clear()
-                self._contents.clear()
-            self._entries[kind, value] = _Entry(project, loaded_at, version)
-            return project
+            return self.fresh(kind, value) or self._load(kind, value)
+
+    def _load(self, kind: Kind, value: str) -> CachedProject:
+        loaded_at, version = self.clock(), self.catalog.database.version
+        projects = self.catalog.projects
+        project = self._read(projects.find(value) if kind == "id" else projects.by_sdk_key(value))
+        if len(self._entries) >= MAX_PROJECTS:
+            self._entries.clear()
+            self._contents.clear()
+        self._entries[kind, value] = _Entry(project, loaded_at, version)
+        return project
 
     def _read(self, project: Project) -> CachedProject:
         account = self.catalog.accounts.get(project.account_id)

@@ -224,3 +224,32 @@ def test_one_that_starts_meanwhile_is_not_forced_by_what_was_known(catalog: Cata
     cached = ProjectCache(catalog).with_id("prj_1")
     catalog.experiments.change("prj_1", "exp_o0", partial(in_status, status="running"), actor="test")
     assert cached.forced_before_start({"exp_o0"}, catalog) == ()
+
+
+def test_a_project_in_use_is_loaded_ahead_by_one_request_so_that_none_waits(catalog: Catalog) -> None:
+    clock = Clock()
+    projects = ProjectCache(catalog, clock)
+    projects.with_id("prj_1")
+    assert not projects.take_refresh("id", "prj_1")
+    clock.now += 0.8
+    assert projects.take_refresh("id", "prj_1")
+    assert not projects.take_refresh("id", "prj_1")
+    projects.refresh("id", "prj_1")
+    clock.now += 0.7
+    assert projects.fresh("id", "prj_1") is not None
+    clock.now += 0.2
+    assert projects.take_refresh("id", "prj_1")
+
+
+def test_a_load_ahead_that_fails_leaves_a_project_until_it_is_too_old(catalog: Catalog) -> None:
+    clock = Clock()
+    projects = ProjectCache(catalog, clock, version=lambda: 1)
+    live = projects.with_key("pk_shop")
+    clock.now += 0.8
+    catalog.projects.delete(live.account.id, "prj_1", actor="test")
+    assert projects.take_refresh("key", "pk_shop")
+    projects.refresh("key", "pk_shop")
+    assert projects.fresh("key", "pk_shop") is live
+    clock.now += 0.3
+    with pytest.raises(NotFoundError):
+        projects.with_key("pk_shop")
