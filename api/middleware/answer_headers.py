@@ -28,5 +28,5 @@ def set_headers(start: Message, headers: RawHeaders) -> None:
 
 def with_headers(before: RawHeaders, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     """Add headers to those of an answer; each replaces those of its name."""
-    names = {name for name, _ in headers}
+    names = dict(headers)
     return [*[header for header in before if header[0] not in names], *headers]

@@ -89,7 +89,7 @@ def added_headers(
     if window is not None:
         headers.extend(window.headers)
     # A route may say otherwise.
-    if is_private and not any(name == CACHE_CONTROL for name, _ in own):
+    if is_private and CACHE_CONTROL not in dict(own):
         headers.append(NO_STORE)
     if is_open:
         headers.extend(cors.OPEN)

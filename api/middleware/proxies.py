@@ -50,7 +50,7 @@ class TrustedProxies:
 
     def read_reports(self, scope: Scope) -> None:
         """Give the scope of a request the client, the scheme and the headers to believe."""
-        if not REPORTED.isdisjoint([name for name, _ in scope["headers"]]):
+        if not REPORTED.isdisjoint(dict(scope["headers"])):
             self._read_reports(scope)
 
     def _read_reports(self, scope: Scope) -> None:

@@ -33,6 +33,7 @@ class BrowserQuotas:
 
     def require_room(self, project_id: str, address_key: int | None) -> None:
         """Require that neither quota is used up; ApiError `rate_limited`."""
+        self._renew_window()
         for unit in self._limits:
             self._require(unit, project_id, address_key, 1)
 
@@ -45,13 +46,13 @@ class BrowserQuotas:
         self._count("bytes", project_id, address_key, number)
 
     def _count(self, unit: str, project_id: str, address_key: int | None, number: int) -> None:
+        self._renew_window()
         self._require(unit, project_id, address_key, number)
         self._of_projects[unit][project_id] += number
         if address_key is not None:
             self._of_addresses[unit].add(address_key, number)
 
     def _require(self, unit: str, project_id: str, address_key: int | None, number: int) -> None:
-        self._renew_window()
         for_project, for_address = self._limits[unit]
         used = self._of_projects[unit][project_id]
         if used and used + number > for_project:

@@ -125,7 +125,7 @@ class DirectAnswers(HttpToolsProtocol):
             and self.parser.get_method() == b"POST"
             and self.parser.get_http_version() == "1.1"
             and (self.cycle is None or self.cycle.response_complete)
-            and _INDIRECT.isdisjoint([name for name, _ in self.headers])
+            and _INDIRECT.isdisjoint(dict(self.headers))
         )
 
     def _release(self) -> None:

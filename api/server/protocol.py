@@ -47,6 +47,10 @@ class Phase(Enum):
     IDLE = "another request, or nothing"
 
 
+# In all others, the next bytes are of a head; one may arrive while the request before is answered.
+_IN_BODY: Final = (Phase.BODY, Phase.REST)
+
+
 class RefusedError(Exception):
     """A request that is not read any further; the parser ends with it, and the connection with the parser."""
 
@@ -118,10 +122,10 @@ class BoundedProtocol(DirectAnswers):
             return
         if self._phase is Phase.IDLE:
             self.expect(Phase.HEAD, HEAD_SECONDS)
-        if self._is_in_head:
+        if self._phase not in _IN_BODY:
             self._head_bytes += len(data)
         super().data_received(data)
-        if self._is_in_head and self._head_bytes > MAX_HEAD_BYTES:
+        if self._head_bytes > MAX_HEAD_BYTES and self._phase not in _IN_BODY:
             self._refuse_head()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the same of every request
@@ -133,11 +137,6 @@ class BoundedProtocol(DirectAnswers):
                 )
             )
 
-    @property
-    def _is_in_head(self) -> bool:
-        """Whether the next bytes are of a head; one may arrive while the request before is answered."""
-        return self._phase is not Phase.BODY and self._phase is not Phase.REST
-
     def on_message_begin(self) -> None:
         """Note that a head has begun."""
         self._has_begun = True
@@ -145,13 +144,17 @@ class BoundedProtocol(DirectAnswers):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; trailers, which follow a chunked body, are none of the head and are ignored."""
-        if not self._is_in_head:
+        if self._phase in _IN_BODY:
             self._take_part(0)
             return
         if len(self.headers) >= MAX_HEADERS:
             self._refuse_head()
             raise RefusedError
-        super().on_header(name, value)
+        # As in uvicorn, whose method is not called, since there are several headers to every request.
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Start the request, unless its head is too large."""

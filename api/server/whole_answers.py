@@ -41,7 +41,7 @@ async def write_whole(cycle: RequestResponseCycle, status: int, headers: RawHead
 
 def answer_bytes(status: int, headers: RawHeaders, body: bytes, *, keep_alive: bool) -> bytes:
     """Lay out an answer in HTTP/1.1, whose headers have its length."""
-    lines = [name + b": " + value for name, value in headers]
+    lines = [*map(b": ".join, headers)]
     if not keep_alive:
         lines.append(b"connection: close")
     return STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + body

@@ -21,6 +21,7 @@ COUNTRY_HEADERS: Final = (
 )
 REGION_HEADERS: Final = ("cf-region-code", "cloudfront-viewer-country-region", "x-vercel-ip-country-region")
 CITY_HEADERS: Final = ("cf-ipcity", "cloudfront-viewer-city", "x-vercel-ip-city")
+_HEADERS: Final = frozenset({*COUNTRY_HEADERS, *REGION_HEADERS, *CITY_HEADERS})
 # What content networks send for an unknown country, and for Tor.
 _NO_COUNTRY: Final = frozenset({"XX", "T1"})
 
@@ -100,6 +101,8 @@ def _open_copy(path: Path) -> "maxminddb.Reader":
 
 def location_of_headers(headers: Mapping[str, str]) -> Location:
     """Read the location that request headers with lower-case names give."""
+    if _HEADERS.isdisjoint(headers):
+        return UNKNOWN_LOCATION
     country = _first_of(COUNTRY_HEADERS, headers)
     return Location(
         country_code(country),
