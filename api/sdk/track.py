@@ -22,6 +22,16 @@ from pipeline.ingest.spooled_events import ROW_BYTES
 Decode = Callable[[EventBody, RequestContext], DecodedEvents]
 
 
+class JsonAnswer(Response):
+    """An answer of JSON, whose headers are always the same but for its length."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status_code = 200
+        self.background = None
+        self.body = body
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+
+
 class Answer(msgspec.Struct):
     """The answer that the schema `EventResults` describes, fast to encode."""
 
@@ -78,7 +88,7 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
     await admission.store(project.id, stored, received.body.size + ROW_BYTES * len(stored.rows))
     await services.snippet_verification.see(received.cached, received.page)
     answer = Answer(len(events.rows), events.rejected, results)
-    return Response(_encode(answer), media_type="application/json")
+    return JsonAnswer(_encode(answer))
 
 
 async def _read_events(

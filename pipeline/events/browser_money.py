@@ -1,7 +1,8 @@
 """Money in browsers' events: the largest amount, and refusal where only servers report money."""
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from engine.currencies import minor_units
 from engine.design.project import Project
@@ -19,8 +20,7 @@ _SMALL_UNITS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserMoney:
+class BrowserMoney(msgspec.Struct, frozen=True):
     """Limits of the money that a project takes from browsers.
 
     `most` is the largest amount in units of about a US dollar, `currency` that of events without one;
