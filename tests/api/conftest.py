@@ -1,6 +1,8 @@
 """A service on a store of its own, and customers of it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,16 +16,31 @@ from tests.api.shops import Shop
 
 
 @pytest.fixture(scope="session")
-def client(
+def client(open_client: Callable[[], TestClient]) -> TestClient:
+    return open_client()
+
+
+@pytest.fixture(scope="module")
+def own_client(open_client: Callable[[], TestClient]) -> TestClient:
+    """A service whose store has what this module writes, and no more: an erasure reads the whole store."""
+    return open_client()
+
+
+@pytest.fixture(scope="session")
+def open_client(
     tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]
-) -> Iterator[TestClient]:
+) -> Iterator[Callable[[], TestClient]]:
+    """Return a function that serves a new store until the end."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(_served(tmp_path_factory.mktemp("store"), new_catalog_url()))
+
+
+@contextmanager
+def _served(folder: Path, catalog_url: str | None) -> Iterator[TestClient]:
     # Results wait for the rollup as long as a busy machine takes for it.
     # It counts when asked, not every minute too: that would be a thousand projects, beside all later tests.
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("store"),
-        catalog_url=new_catalog_url(),
-        fresh_read_seconds=60,
-        refresh_seconds=10**6,
+        data_dir=folder, catalog_url=catalog_url, fresh_read_seconds=60, refresh_seconds=10**6
     )
     # What the program does not foresee is to be answered, not raised into the test.
     # It is a trusted proxy by default, so that a test may say where a request comes from.

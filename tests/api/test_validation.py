@@ -185,7 +185,7 @@ def test_list_holds_every_operation_with_a_body(unlimited: Customer) -> None:
 
 # What stands in one place of a sound body may also be all of it, so that others are given any JSON below.
 @pytest.mark.parametrize("operation", READERS)
-@examples(10, 60)
+@examples(6, 60)
 @given(data=st.data())
 def test_any_json_is_taken_or_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, data: st.DataObject
@@ -195,7 +195,7 @@ def test_any_json_is_taken_or_refused_with_reasons(
 
 
 @pytest.mark.parametrize("operation", WRITES)
-@examples(15, 80)
+@examples(8, 80)
 @given(data=st.data())
 def test_sound_body_with_anything_in_one_place_is_taken_or_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, data: st.DataObject
@@ -207,7 +207,7 @@ def test_sound_body_with_anything_in_one_place_is_taken_or_refused_with_reasons(
 
 
 @pytest.mark.parametrize("operation", READERS)
-@examples(8, 40)
+@examples(5, 40)
 @given(text=st.binary() | TEXTS.map(str.encode))
 def test_any_bytes_are_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, text: bytes

@@ -79,6 +79,7 @@ def test_a_broken_bar_fails_the_command(run: Run, monkeypatch: pytest.MonkeyPatc
     # Plain Welch calls the small arm a loser where few return money, which no minimum prevents any more.
     monkeypatch.setattr(enough_data, "MIN_PAYING_VISITORS", 0)
     monkeypatch.setattr(PooledCumulants, "skewness", lambda cumulants, *_: np.zeros(cumulants.third.shape))
+    monkeypatch.setattr(measure_cases, "MEASURE_CASES", ())
     ran = run("calibrate", "--only", "measures", "--quick")
     assert ran.status == 1
     said = " ".join(ran.err.split())
@@ -92,6 +93,8 @@ def test_a_look_too_many_at_the_plan_fails_the_command(run: Run, monkeypatch: py
     monkeypatch.setattr(
         daily_decisions, "is_look_at_plan", lambda day, count: day[:, None] <= list(range(count))
     )
+    monkeypatch.setattr(measure_cells, "CELLS", ())
+    monkeypatch.setattr(measure_cases, "MEASURE_CASES", (CASE,))
     ran = run("calibrate", "--only", "measures", "--quick")
     assert ran.status == 1
     said = " ".join(ran.err.split())

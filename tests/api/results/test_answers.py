@@ -32,18 +32,18 @@ def read(shop: Shop, path: str, if_none_match: str | None = None, **query: Any) 
     return shop.customer.call("GET", path, headers=headers, params=query)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_an_answer_that_the_client_has_is_not_sent_again(shop: Shop, results: str, view: str) -> None:
-    first = read(shop, results + view)
-    again = read(shop, results + view, first.headers["ETag"])
-    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
-    assert again.headers["ETag"] == first.headers["ETag"]
-    assert first.headers["Cache-Control"] == again.headers["Cache-Control"] == CACHE_CONTROL
-    assert "Content-Type" not in again.headers
-    assert {"X-Request-Id", "RateLimit-Limit"} <= {name.title() for name in again.headers} | {
-        "RateLimit-Limit"
-    }
-    assert read(shop, results + view, '"another"').content == read(shop, results + view).content
+def test_an_answer_that_the_client_has_is_not_sent_again(shop: Shop, results: str) -> None:
+    for view in VIEWS:
+        first = read(shop, results + view)
+        again = read(shop, results + view, first.headers["ETag"])
+        assert (first.status_code, again.status_code, again.content) == (200, 304, b""), view
+        assert again.headers["ETag"] == first.headers["ETag"]
+        assert first.headers["Cache-Control"] == again.headers["Cache-Control"] == CACHE_CONTROL
+        assert "Content-Type" not in again.headers
+        assert {"X-Request-Id", "RateLimit-Limit"} <= {name.title() for name in again.headers} | {
+            "RateLimit-Limit"
+        }
+        assert read(shop, results + view, '"another"').content == read(shop, results + view).content
 
 
 def test_tags_tell_views_filters_and_contents_apart(shop: Shop, results: str) -> None:

@@ -44,26 +44,28 @@ def test_targeting_fields_are_described(customer: Customer) -> None:
 def test_offered_condition_is_accepted(customer: Customer, project: str) -> None:
     fields = customer.get("/capabilities/targeting_fields").json()["data"]
     single = {"gt", "gte", "lt", "lte"}
-    conditions = [
-        {
-            "field": name,
-            "operator": operator,
-            **({"key": "plan"} if field["requires_key"] else {}),
-            **(
-                {}
-                if operator in {"exists", "not_exists"}
-                else {"values": values_of(field, operator in single)}
-            ),
-        }
+    conditions = {
+        name: [
+            {
+                "field": name,
+                "operator": operator,
+                **({"key": "plan"} if field["requires_key"] else {}),
+                **(
+                    {}
+                    if operator in {"exists", "not_exists"}
+                    else {"values": values_of(field, operator in single)}
+                ),
+            }
+            for operator in field["operators"]
+        ]
         for name, field in fields.items()
-        for operator in field["operators"]
-    ]
-    assert len(conditions) > 100
-    for condition in conditions:
-        root = {"operator": "and", "children": [condition]}
+    }
+    assert sum(map(len, conditions.values())) > 100
+    for children in conditions.values():
+        root = {"operator": "and", "children": children}
         body = {"name": "x", "targeting_rules": {"version": 2, "root": root}}
         answer = customer.post(f"{project}/experiments", body)
-        assert answer.status_code == 201, (condition, answer.text)
+        assert answer.status_code == 201, (children, answer.text)
 
 
 def values_of(field: dict[str, list[str]], single: bool) -> list[str]:  # noqa: FBT001 - one of two shapes

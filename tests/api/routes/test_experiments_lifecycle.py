@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from itertools import product
 from threading import Barrier
 from typing import Any
 
@@ -65,32 +64,35 @@ def trail(services: Services, path: str) -> list[Any]:
     return services.catalog.audit.of(path.rpartition("/")[2])
 
 
-@pytest.mark.parametrize(("status", "trigger"), list(product(STEPS, TRIGGERS)))
-def test_trigger_does_what_the_table_says_and_nothing_else(
+@pytest.mark.parametrize(("status", "trigger"), list(ALLOWED))
+def test_trigger_does_what_the_table_says(
     customer: Customer, project: str, services: Services, status: str, trigger: str
 ) -> None:
     path = an_experiment_that_is(customer, project, status)
-    before, entries = data_of(customer, path), len(trail(services, path))
     answer = customer.post(f"{path}/{trigger}")
-    if (status, trigger) in ALLOWED:
-        assert answer.status_code == 200
-        said = answer.json()["data"]
-        assert said["status"] == ALLOWED[status, trigger]
-        # The end says besides how many outcomes it loses.
-        assert said.pop("open_visitors", None) == (0 if trigger == "complete" else None)
-        assert data_of(customer, path) == said
-        assert trail(services, path)[-1].changes["status"] == [status, ALLOWED[status, trigger]]
-    else:
-        message = error_of(answer, 422, "invalid_transition")["message"]
-        assert status in message
-        assert data_of(customer, path) == before
-        assert len(trail(services, path)) == entries
+    assert answer.status_code == 200
+    said = answer.json()["data"]
+    assert said["status"] == ALLOWED[status, trigger]
+    # The end says besides how many outcomes it loses.
+    assert said.pop("open_visitors", None) == (0 if trigger == "complete" else None)
+    assert data_of(customer, path) == said
+    assert trail(services, path)[-1].changes["status"] == [status, ALLOWED[status, trigger]]
 
 
 @pytest.mark.parametrize("status", STEPS)
-def test_update_is_for_what_neither_runs_nor_has_ended(customer: Customer, project: str, status: str) -> None:
+def test_trigger_and_update_do_nothing_that_the_tables_do_not_say(
+    customer: Customer, project: str, services: Services, status: str
+) -> None:
     path = an_experiment_that_is(customer, project, status)
-    before = data_of(customer, path)
+    before, entries = data_of(customer, path), len(trail(services, path))
+    refused = [trigger for trigger in TRIGGERS if (status, trigger) not in ALLOWED]
+    assert len(refused) >= 3
+    for trigger in refused:
+        message = error_of(customer.post(f"{path}/{trigger}"), 422, "invalid_transition")["message"]
+        assert status in message
+        assert data_of(customer, path) == before
+        assert len(trail(services, path)) == entries
+    # An update is for what neither runs nor has ended.
     answer = customer.patch(path, {"hypothesis": "Because."})
     if status in REFUSED_UPDATES:
         error_of(answer, 422, REFUSED_UPDATES[status])

@@ -1,13 +1,24 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fastapi.testclient import TestClient
 
 from api.services import Services
 from pipeline.store.warehouse.events import stored_projects
 from pipeline.store.warehouse.published import list_experiments
-from tests.api.customers import Customer
+from tests.api.customers import Customer, a_customer_of
 from tests.api.request_bodies import error_of
 from tests.api.shops import Shop
+
+
+@pytest.fixture
+def customer(own_client: TestClient) -> Customer:
+    return a_customer_of(own_client)
+
+
+@pytest.fixture
+def services(customer: Customer) -> Services:
+    return customer.services
 
 
 @pytest.fixture

@@ -120,13 +120,19 @@ def test_a_night_that_is_not_kept_is_refused_with_those_that_are(shop: Shop, cal
         assert fields_of(error_of(answer, 422, "validation_error")) == ["as_of"]
 
 
-@pytest.mark.parametrize(
-    "text", ["20261120", "2026-W47-5", "2026-11-20T00:00:00Z", "1763596800", "2026-02-30", "2026-1-2", ""]
-)
-def test_another_form_of_a_day_is_refused(shop: Shop, text: str) -> None:
-    refused = error_of(shop.customer.get(path_of(shop, "results"), as_of=text), 422, "validation_error")
-    assert fields_of(refused) == ["as_of"]
-    assert "must be a day such as 2026-11-20" in refused["details"][0]["message"]
+def test_another_form_of_a_day_is_refused(shop: Shop) -> None:
+    for text in (
+        "20261120",
+        "2026-W47-5",
+        "2026-11-20T00:00:00Z",
+        "1763596800",
+        "2026-02-30",
+        "2026-1-2",
+        "",
+    ):
+        refused = error_of(shop.customer.get(path_of(shop, "results"), as_of=text), 422, "validation_error")
+        assert fields_of(refused) == ["as_of"], text
+        assert "must be a day such as 2026-11-20" in refused["details"][0]["message"]
 
 
 def test_a_day_to_come_is_refused_as_such(shop: Shop, calendar: Calendar) -> None:

@@ -4,10 +4,18 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
+import pytest
+from fastapi.testclient import TestClient
 
 from pipeline.store.warehouse.erasure.segment_texts import ERASED
+from tests.api.customers import Customer, a_customer_of
 from tests.api.request_bodies import error_of
 from tests.api.shops import Shop
+
+
+@pytest.fixture
+def customer(own_client: TestClient) -> Customer:
+    return a_customer_of(own_client)
 
 
 def send(shop: Shop, *names: str) -> None:

@@ -1,5 +1,6 @@
 """Command `erase`: the same with the service and without it, and never by mistake."""
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -8,21 +9,34 @@ import pytest
 from tests.api.cli.conftest import Run
 from tests.api.cli.services import served_by_another_process
 
+# Stores are copied with their catalog.
+pytestmark = pytest.mark.only_on("sqlite")
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("imported")
+
 
 @pytest.fixture
-def store(run: Run, tmp_path: Path) -> Path:
-    """A store with an imported experiment of six visitors."""
-    folder = tmp_path / "store"
+def store(run: Run, tmp_path: Path, imported: Path) -> Path:
+    """A store with an imported experiment of six visitors, which is made once."""
+    folder, made = tmp_path / "store", imported / "store"
+    if not made.exists():
+        fill(run, made)
+    return Path(shutil.copytree(made, folder))
+
+
+def fill(run: Run, folder: Path) -> None:
     run("init", "--data-dir", folder, "--account", "Shop", "--email", "a@shop.example")
     visits = {
         "id": [f"v{number}" for number in range(6)],
         "page": ["A", "B"] * 3,
         "bought": [1, 0, 0, 1, 1, 0],
     }
-    pl.DataFrame(visits).write_csv(tmp_path / "visits.csv")
+    pl.DataFrame(visits).write_csv(folder.parent / "visits.csv")
     columns = ("--variant", "page", "--control", "A", "--goal", "bought", "--visitor", "id")
-    assert run("import", tmp_path / "visits.csv", "--data-dir", folder, *columns).status == 0
-    return folder
+    assert run("import", folder.parent / "visits.csv", "--data-dir", folder, *columns).status == 0
 
 
 def test_a_visitor_is_erased_with_the_service_as_without(run: Run, store: Path) -> None:
