@@ -18,9 +18,18 @@ from typing import Final
 from api.cli.app import main
 
 CONTEXT: Final = multiprocessing.get_context("forkserver")
-# What a service imports, by and by, until it answers.
+# What a service imports, by and by, until it answers with results.
 CONTEXT.set_forkserver_preload(
-    ["api.app", "api.cli.app", "api.cli.serving", "pytest", "tests.built_routes", "uvloop"]
+    [
+        "api.app",
+        "api.cli.app",
+        "api.cli.serving",
+        "engine.analysis.analyze",
+        "pyarrow",
+        "pytest",
+        "tests.built_routes",
+        "uvloop",
+    ]
 )
 
 

@@ -107,7 +107,7 @@ def test_a_changed_bit_of_any_file_is_found(stores: Stores, tmp_path: Path, kind
     rng, whole, unfound = random.Random(7), getattr(stores, kind), dict[str, str]()  # noqa: S311 - places
     assert not is_found(Path(shutil.copytree(whole, tmp_path / "sound")))
     for name in files_of(whole):
-        for _ in range(trials(2, 20)):
+        for _ in range(trials(1, 20)):
             changed = Path(shutil.copytree(whole, tmp_path / "changed"))
             place = flip(changed / name, rng)
             if not is_found(changed):
@@ -163,9 +163,11 @@ def test_the_rows_of_a_damaged_catalog_that_can_be_read_are_saved(
     assert inspect_store(settings) == []
 
 
+@pytest.mark.many(seconds=5)
 def test_the_rows_of_a_damaged_warehouse_that_can_be_read_are_saved(stores: Stores, tmp_path: Path) -> None:
     saved, block = list[int](), 256 * 1024
-    for first in range(3 * 4096, (stores.closed / "warehouse.duckdb").stat().st_size, block):
+    size = (stores.closed / "warehouse.duckdb").stat().st_size
+    for first in range(3 * 4096, size, block * trials(2, 1)):
         folder = Path(shutil.copytree(stores.closed, tmp_path / str(first)))
         settings = Settings(data_dir=folder)
         spoil(folder / "warehouse.duckdb", first + block // 2, 1)
