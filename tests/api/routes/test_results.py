@@ -218,16 +218,19 @@ def test_value_that_nobody_has_gives_zeros(observed: Observed) -> None:
     assert data["decision_summary"]["recommendation"] == "insufficient_data"
 
 
+# Queries that are refused, and the fields of their refusals.
+NONSENSE: list[tuple[dict[str, str], list[str]]] = [
+    ({"device_type": "fridge", "visitor_type": "odd"}, ["device_type", "visitor_type"]),
+    ({"day_of_week": "monday"}, ["day_of_week"]),
+    ({"visitor_identity": ""}, ["visitor_identity"]),
+    ({"custom_dimension_key": "plan"}, ["custom_dimension_value"]),
+    ({"custom_dimension_value": "pro"}, ["custom_dimension_key"]),
+]
+
+
 @pytest.mark.parametrize("view", ["", "/summary", "/timeseries"])
 def test_filter_that_makes_no_sense_is_invalid(customer: Customer, experiment: str, view: str) -> None:
-    queries: list[tuple[dict[str, str], list[str]]] = [
-        ({"device_type": "fridge", "visitor_type": "odd"}, ["device_type", "visitor_type"]),
-        ({"day_of_week": "monday"}, ["day_of_week"]),
-        ({"visitor_identity": ""}, ["visitor_identity"]),
-        ({"custom_dimension_key": "plan"}, ["custom_dimension_value"]),
-        ({"custom_dimension_value": "pro"}, ["custom_dimension_key"]),
-    ]
-    for query, fields in queries:
+    for query, fields in NONSENSE:
         answer = customer.get(f"{experiment}/results{view}", **query)
         assert fields_of(error_of(answer, 422, "validation_error")) == fields
 
