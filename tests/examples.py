@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
@@ -71,6 +72,11 @@ def examples(
         return settings(max_examples=number, suppress_health_check=suppressed)(test)
 
     return decorate
+
+
+def in_shares(*values: Any, seconds: float) -> list[ParameterSet]:
+    """Return parameters whose tests are long, since they take the same way as the others of a test."""
+    return [pytest.param(value, marks=pytest.mark.long(seconds=seconds)) for value in values]
 
 
 def trials(few: int, many: int) -> int:

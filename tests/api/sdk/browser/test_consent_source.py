@@ -149,39 +149,39 @@ def test_answer_to_the_page_itself_wins(site: Site, page: Page, source: str, *, 
 BEFORE, AFTER = "before the script", "after the script"
 
 
-@pytest.mark.parametrize(
-    ("commands", "is_granted", "when"),
-    [
-        (mode("default", "granted"), True, BEFORE),
-        (mode("default", "granted"), True, AFTER),
-        (mode("default", "granted") + mode("default", "denied", region=["AT"]), False, BEFORE),
-        # Commands that come later are read by the same function, one by one.
-        (mode("default", "granted") + mode("default", "denied", region=["AT"]), False, AFTER),
-        (mode("default", "granted", region=["US"]), False, BEFORE),
-        (mode("update", "granted") + mode("default", "denied"), True, BEFORE),
-        ("gtag('consent', 'update', { ad_storage: 'granted' });", False, BEFORE),
-        (mode("default", "granted") + mode("update", "denied"), False, BEFORE),
-        (
-            "dataLayer.push(['consent', 'update', { analytics_storage: 'granted' }], null, 7, {});",
-            True,
-            BEFORE,
-        ),
-        (
-            "dataLayer.push(['consent', 'update', { analytics_storage: 'granted' }], null, 7, {});",
-            True,
-            AFTER,
-        ),
-    ],
-)
-def test_consent_mode_is_read_as_a_browser_can(
-    site: Site, page: Page, commands: str, when: str, *, is_granted: bool
-) -> None:
-    early, late = (commands, "") if when == BEFORE else ("", commands)
-    open_page(site, page, "google_consent_mode", LAYER + early)
-    if late:
-        page.evaluate(f"(() => {{ {late} }})()")
-    page.evaluate("new Promise((done) => setTimeout(done))")
-    assert changed(page) == is_granted
+# What commands of consent mode say, by when they come.
+MODES = [
+    (mode("default", "granted"), True, BEFORE),
+    (mode("default", "granted"), True, AFTER),
+    (mode("default", "granted") + mode("default", "denied", region=["AT"]), False, BEFORE),
+    # Commands that come later are read by the same function, one by one.
+    (mode("default", "granted") + mode("default", "denied", region=["AT"]), False, AFTER),
+    (mode("default", "granted", region=["US"]), False, BEFORE),
+    (mode("update", "granted") + mode("default", "denied"), True, BEFORE),
+    ("gtag('consent', 'update', { ad_storage: 'granted' });", False, BEFORE),
+    (mode("default", "granted") + mode("update", "denied"), False, BEFORE),
+    ("dataLayer.push(['consent', 'update', { analytics_storage: 'granted' }], null, 7, {});", True, BEFORE),
+    ("dataLayer.push(['consent', 'update', { analytics_storage: 'granted' }], null, 7, {});", True, AFTER),
+]
+
+
+def test_consent_mode_is_read_as_a_browser_can(site: Site, page: Page) -> None:
+    for commands, is_granted, when in MODES:
+        early, late = (commands, "") if when == BEFORE else ("", commands)
+        open_page(site, page, "google_consent_mode", LAYER + early)
+        if late:
+            page.evaluate(f"(() => {{ {late} }})()")
+        page.evaluate("new Promise((done) => setTimeout(done))")
+        assert changed(page) == is_granted, (commands, when)
+        leave(site, page)
+
+
+def leave(site: Site, page: Page) -> None:
+    """Leave the site, and forget what its pages have stored, for another visitor."""
+    page.goto("about:blank")
+    stored = {"origin": site.base, "storageTypes": "all"}
+    page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", stored)
+    page.context.clear_cookies()
 
 
 def test_default_that_comes_to_deny_takes_back_what_was_granted(site: Site, page: Page) -> None:
@@ -207,20 +207,18 @@ def test_platform_that_fails_leaves_the_answer_to_the_page(site: Site, page: Pag
     assert changed(page)
 
 
-@pytest.mark.parametrize(
-    ("answer", "is_granted"),
-    [
+def test_framework_is_read_by_its_purposes(site: Site, page: Page) -> None:
+    for answer, is_granted in (
         ("answer({ gdprApplies: false })", True),
         ("answer({ eventStatus: 'tcloaded', purpose: { consents: { 1: true, 8: true } } })", True),
         ("answer({ eventStatus: 'cmpuishown', purpose: { consents: { 1: true, 8: true } } })", False),
         ("answer({ purpose: { consents: { 8: true } } })", False),
         ("answer({ purpose: undefined })", False),
-    ],
-)
-def test_framework_is_read_by_its_purposes(site: Site, page: Page, answer: str, *, is_granted: bool) -> None:
-    open_page(site, page, "tcf", PLATFORM)
-    page.evaluate(answer)
-    assert changed(page) == is_granted
+    ):
+        open_page(site, page, "tcf", PLATFORM)
+        page.evaluate(answer)
+        assert changed(page) == is_granted, answer
+        leave(site, page)
 
 
 def test_preview_shows_whatever_the_platform_says(site: Site, page: Page) -> None:

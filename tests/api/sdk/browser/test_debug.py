@@ -107,8 +107,18 @@ def test_each_rule_of_a_group_says_whether_it_holds(shop: Shop, page: Page) -> N
     ("setting", "signal", "reason"),
     [
         ("respect_dnt", "[navigator, 'doNotTrack', '1']", "This browser sends DNT"),
-        ("respect_gpc", "[navigator, 'globalPrivacyControl', true]", "This browser sends GPC"),
-        ("bot_filtering", "[navigator, 'webdriver', true]", "This browser is automated"),
+        pytest.param(
+            "respect_gpc",
+            "[navigator, 'globalPrivacyControl', true]",
+            "This browser sends GPC",
+            marks=pytest.mark.long(seconds=1),
+        ),
+        pytest.param(
+            "bot_filtering",
+            "[navigator, 'webdriver', true]",
+            "This browser is automated",
+            marks=pytest.mark.long(seconds=1),
+        ),
     ],
 )
 def test_a_signal_of_the_browser_is_a_reason(

@@ -9,11 +9,11 @@ from playwright.sync_api import Page
 
 from tests.api.sdk.browser.site import Site, a_change, a_config, a_page, an_experiment
 from tests.api.sdk.browser.test_build import NODE
+from tests.examples import in_shares
 from tests.waiting import wait_until
 
 FRAMEWORKS = Path(__file__).parent / "frameworks"
 CLIENTS = ["react18", "react19", "vue", "svelte", "web_components"]
-SERVERS = ["react18", "react19", "vue"]
 # Each action that adds or takes nodes, on elements that a framework updates.
 CHANGES = [
     a_change("modify_text", "New title", "h1"),
@@ -57,7 +57,9 @@ def test_pages_without_changes_show_what_is_expected_of_them(site: Site, page: P
         assert (name, page.evaluate("update(1, 20, false)")) == (name, [])
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize(
+    "name", ["react19", "vue", *in_shares("react18", "svelte", "web_components", seconds=1)]
+)
 def test_changes_hold_over_two_hundred_updates_and_are_undone(
     site: Site, page: Page, bundles: Path, name: str
 ) -> None:
@@ -73,7 +75,7 @@ def test_changes_hold_over_two_hundred_updates_and_are_undone(
     assert page.evaluate("failures") == []
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("name", ["react19", *in_shares("react18", "vue", seconds=1)])
 def test_pages_of_a_server_are_hydrated_with_their_own_nodes(
     site: Site, page: Page, bundles: Path, name: str
 ) -> None:
@@ -91,7 +93,7 @@ def test_pages_of_a_server_are_hydrated_with_their_own_nodes(
     assert page.evaluate("failures") == []
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("name", ["react19", *in_shares("react18", "vue", seconds=1)])
 def test_hydrated_pages_hold_every_change(site: Site, page: Page, bundles: Path, name: str) -> None:
     open_app(site, page, bundles / f"{name}.js", html=(bundles / f"{name}.html").read_text())
     page.evaluate("failures.length = 0")

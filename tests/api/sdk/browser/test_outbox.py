@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 
 from tests.api.sdk.browser.sending import KEPT, batches, kept, open_page, refuse
 from tests.api.sdk.browser.site import Answer, Site, a_page, accepted
+from tests.examples import in_shares
 from tests.waiting import wait_until
 
 
@@ -25,9 +26,9 @@ def test_requests_need_no_preflight(site: Site, page: Page) -> None:
     assert {method for method, path, _ in site.requests if "/sdk/track" in path} == {"POST"}
 
 
-@pytest.mark.parametrize(("status", "seconds"), [(503, "1"), (429, "1"), (500, ""), (408, "")], ids=str)
-def test_refused_events_are_sent_again(site: Site, page: Page, status: int, seconds: str) -> None:
-    site.answer = refuse(status, times=1, seconds=seconds)
+@pytest.mark.parametrize("status", [503, 500, *in_shares(429, 408, seconds=1)])
+def test_refused_events_are_sent_again(site: Site, page: Page, status: int) -> None:
+    site.answer = refuse(status, times=1, seconds="1" if status in {503, 429} else "")
     open_page(site, page)
     wait_until(lambda: site.events("pageview"))
     wait_until(lambda: kept(page) == 0)
@@ -62,7 +63,7 @@ def test_page_left_in_a_pause_sends_also_what_the_page_before_has_left(site: Sit
     assert batches(site) == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403])
+@pytest.mark.parametrize("status", [400, 401, *in_shares(402, 403, seconds=1)])
 def test_requests_end_where_they_cannot_succeed(site: Site, page: Page, status: int) -> None:
     site.answer = refuse(status, times=1)
     open_page(site, page)
@@ -186,12 +187,10 @@ def test_two_tabs_send_all_events_and_those_of_a_tab_that_has_ended(site: Site, 
 
 
 def test_what_waits_is_forgotten_with_the_consent(site: Site, page: Page) -> None:
-    site.answer = refuse(503, times=1, seconds="1")
+    site.answer = refuse(503, times=1, seconds="2")
     open_page(site, page)
-    wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
-    page.evaluate("truelift.consent(false)")
-    page.evaluate("truelift.consent(true)")
-    page.evaluate("truelift.track('after')")
+    page.wait_for_function("localStorage.truelift_retry")
+    page.evaluate("truelift.consent(false); truelift.consent(true); truelift.track('after')")
     wait_until(lambda: site.events("custom_event"))
     assert [event["type"] for event in site.received if event["type"] != "pageview"] == ["custom_event"]
     assert len({event["visitor_id"] for event in site.received}) == 1
