@@ -241,12 +241,18 @@ def test_a_project_in_use_is_loaded_ahead_by_one_request_so_that_none_waits(cata
     assert projects.take_refresh("id", "prj_1")
 
 
-def test_a_load_ahead_that_fails_leaves_a_project_until_it_is_too_old(catalog: Catalog) -> None:
+def test_a_load_ahead_that_fails_leaves_a_project_until_it_is_too_old(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = Clock()
-    projects = ProjectCache(catalog, clock, version=lambda: 1)
+    projects = ProjectCache(catalog, clock)
     live = projects.with_key("pk_shop")
     clock.now += 0.8
-    catalog.projects.delete(live.account.id, "prj_1", actor="test")
+
+    def fail(*_: object) -> None:
+        raise NotFoundError("the catalog is away")
+
+    monkeypatch.setattr(type(catalog.projects), "by_sdk_key", fail)
     assert projects.take_refresh("key", "pk_shop")
     projects.refresh("key", "pk_shop")
     assert projects.fresh("key", "pk_shop") is live
