@@ -55,13 +55,13 @@ QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
 def compare_all(
     store: WorkingStore, rows: list[EventRow], experiments: list[Experiment], project: Project
 ) -> None:
-    """Compare everyone, and visitors by every filter; with few examples, each experiment has two filters."""
+    """Compare everyone, and visitors by every filter; with few examples, each experiment has one filter."""
     now = NOW
     everybody, *filtered = QUESTIONS
     for place, experiment in enumerate(experiments):
         everyone = tally(rows, experiment, project)
-        two = [filtered[(2 * place + one) % len(filtered)] for one in range(2)]
-        for filters, admits in [everybody, *(filtered if is_many() else two)]:
+        one = filtered[place % len(filtered)]
+        for filters, admits in [everybody, *(filtered if is_many() else [one])]:
             wanted = tally(rows, experiment, project, admits) if filters else everyone
             observed = store.observe(experiment, project, filters, now=now)
             compare(observed, wanted, experiment, project)

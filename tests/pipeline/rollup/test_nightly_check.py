@@ -16,7 +16,6 @@ from engine.display.plain_data import plain_data
 from pipeline.erasure.person_erasure import remove_from_tables
 from pipeline.events.hashing import hash64
 from pipeline.rollup import nightly_check
-from pipeline.rollup.nightly_check import PARTS
 from pipeline.rollup.run import Outcome
 from pipeline.rollup.whole_counts import FAULTS
 from pipeline.store.warehouse import event_digests
@@ -178,6 +177,11 @@ def test_a_night_counts_the_events_that_are_new(
     assert nights.store.observe(experiment, project).conversions.tolist() == [[21, 20]]
 
 
+def in_shares(*values: object) -> Any:
+    """Leave a case to the shares of long tests, beside which one of its kind is always tested."""
+    return pytest.param(*values, marks=pytest.mark.long(seconds=2))
+
+
 def damage(nights: Nights, project: Project, experiment: Experiment, statement: str) -> None:
     """Change the tables of a project and an experiment by hand."""
     tables = {kind: f'"{kind}_{experiment.id}"' for kind in ("visitors", "aggregates")}
@@ -189,20 +193,20 @@ def damage(nights: Nights, project: Project, experiment: Experiment, statement: 
     ("fault", "reason"),
     [
         ("DELETE FROM {events} WHERE seq = (SELECT min(seq) FROM {events})", "events"),
-        ("DELETE FROM {events} WHERE seq = (SELECT max(seq) FROM {events})", "events"),
         ("INSERT INTO {events} FROM {events} LIMIT 1", "events"),
         ("INSERT INTO {events} SELECT e.* FROM (FROM {events} LIMIT 1) e, range(2)", "events"),
         ("UPDATE {events} SET revenue_cents = 7 WHERE transaction_id = 't3'", "events"),
-        ("UPDATE {events} SET variant_id = 'x' WHERE visitor_id = 'idle9'", "events"),
         ("UPDATE {events} SET url = 'x' WHERE visitor_id = 'idle9'", "events"),
-        ("UPDATE {events} SET visitor_id = NULL WHERE visitor_id = 'idle9'", "events"),
         ("DELETE FROM {visitors} WHERE rowid = 7", "sums"),
-        ("INSERT INTO {visitors} FROM {visitors} LIMIT 1", "sums"),
         ("UPDATE {visitors} SET variant = 1 - variant WHERE rowid = 7", "sums"),
-        ("UPDATE {visitors} SET g0_day = g0_day + 1 WHERE g0_at IS NOT NULL", "sums"),
         ("UPDATE {aggregates} SET visitors = visitors + 1 WHERE rowid = 0", "sums"),
-        ("UPDATE {aggregates} SET conversions = conversions + 1 WHERE rowid = 3", "sums"),
         ("DELETE FROM {aggregates} WHERE rowid = 1", "sums"),
+        in_shares("DELETE FROM {events} WHERE seq = (SELECT max(seq) FROM {events})", "events"),
+        in_shares("UPDATE {events} SET variant_id = 'x' WHERE visitor_id = 'idle9'", "events"),
+        in_shares("UPDATE {events} SET visitor_id = NULL WHERE visitor_id = 'idle9'", "events"),
+        in_shares("INSERT INTO {visitors} FROM {visitors} LIMIT 1", "sums"),
+        in_shares("UPDATE {visitors} SET g0_day = g0_day + 1 WHERE g0_at IS NOT NULL", "sums"),
+        in_shares("UPDATE {aggregates} SET conversions = conversions + 1 WHERE rowid = 3", "sums"),
     ],
 )
 def test_a_fault_is_found_at_once_and_mended(
@@ -220,12 +224,14 @@ def test_a_fault_is_found_at_once_and_mended(
     assert nights.store.rollup.rebuild(project.id, [experiment.id]).drifted == ()
 
 
+@pytest.mark.parametrize("parts", [8, in_shares(nightly_check.PARTS)])
 def test_a_fault_of_one_visitor_that_no_sum_has_is_found_while_all_parts_have_their_turn(
-    nights: Nights, project: Project, experiment: Experiment
+    nights: Nights, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, parts: int
 ) -> None:
+    monkeypatch.setattr(nightly_check, "PARTS", parts)
     damage(nights, project, experiment, "UPDATE {visitors} SET address_key = 1 WHERE rowid = 7")
-    found = [nights.reason(project, later=timedelta(minutes=1)) for _ in range(PARTS)]
-    assert sorted(found) == ["checked"] * (PARTS - 1) + ["visitors"]
+    found = [nights.reason(project, later=timedelta(minutes=1)) for _ in range(parts)]
+    assert sorted(found) == ["checked"] * (parts - 1) + ["visitors"]
 
 
 def test_a_visitor_who_changed_since_the_last_night_is_counted_from_the_events(
@@ -300,12 +306,13 @@ def test_a_project_without_events_or_experiments_has_nights(nights: Nights, proj
     assert nights.reason(project) == "events"
 
 
-@pytest.mark.parametrize("step", range(1, 9))
+@pytest.mark.parametrize("step", [1, 5, 8, *(in_shares(step) for step in (2, 3, 4, 6, 7))])
 def test_a_night_that_is_killed_between_its_steps_is_made_up_for_by_the_next(
-    nights: Nights, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, step: int
+    nights: Nights, mended: tuple[Project, Experiment], monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
+    project, experiment = mended
     nights.store.write(project, a_purchase("idle50", minute=3))
-    damage(nights, project, experiment, "DELETE FROM {events} WHERE visitor_id = 'idle9'")
+    damage(nights, project, experiment, f"DELETE FROM {{events}} WHERE visitor_id = 'idle{100 + step}'")  # noqa: S608
     kill = Kill()
     with monkeypatch.context() as patched:
         kill.install(patched, Warehouse, "transaction")
