@@ -18,7 +18,7 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Converted, Mean, Ratio, Revenue, Value
 from engine.frames.rows import Columns, read_rows
 from engine.frames.seen import Seen
-from tests.examples import trials
+from tests.examples import is_many, trials
 
 VISITORS = 300
 
@@ -98,7 +98,7 @@ def without_each(rows: pl.DataFrame, goal: FrameGoal) -> dict[tuple[int, ...], f
     for arm in "AB":
         for size in sizes:
             largest = numbered.filter((pl.col("variant") == arm) & pl.col("spent").is_not_nan())
-            places = largest.sort(size, descending=True, maintain_order=True)["place"].head(5).to_list()
+            places = largest.sort(size, descending=True, maintain_order=True)["place"].head(3).to_list()
             sets += [*((place,) for place in places), tuple(places[:2])]
     return {
         places: float(
@@ -208,7 +208,8 @@ def test_a_visitor_who_is_asked_for_only_if_large_enough_misses_nothing(
 ) -> None:
     """Of many draws, no comparison changes by a standard error where nobody is large enough."""
     skipped = 0
-    for seed in range(trials(25, 400)):
+    # In few draws, those after which somebody is first skipped.
+    for seed in range(0 if is_many() else 17, trials(25, 400)):
         data = analyzed(draw(np.random.default_rng(seed)), kind)
         values, largest = data.evidence.values, data.evidence.largest
         influence = influence_of(data)

@@ -133,13 +133,16 @@ def test_a_covariate_is_paired_with_the_goals_by_the_engine(
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [
+    ("table", "asked"),
+    by_engine(
         {"goals": {"spent": Revenue(cap_percentile=99)}},
-        {"goals": {"spent": Revenue(covariates=["rating", "views"])}},
-        {"goals": {"spent": Revenue(covariates="rating", orders="views")}},
-        {"goals": {"score per view": Ratio("score", "views", covariates="rating")}},
-    ],
+        longer=[
+            {"goals": {"spent": Revenue(covariates=["rating", "views"])}},
+            {"goals": {"spent": Revenue(covariates="rating", orders="views")}},
+            {"goals": {"score per view": Ratio("score", "views", covariates="rating")}},
+        ],
+    ),
+    indirect=["table"],
 )
 def test_what_sums_do_not_tell_is_read_as_rows(rows: pl.DataFrame, table: Any, asked: dict[str, Any]) -> None:
     report = analyze_frame(table, control="A", visitor="visitor", **asked)
