@@ -250,7 +250,7 @@ def test_a_load_ahead_that_fails_leaves_a_project_until_it_is_too_old(
     clock.now += 0.8
 
     def fail(*_: object) -> None:
-        raise NotFoundError("the catalog is away")
+        raise NotFoundError("project", "prj_1")
 
     monkeypatch.setattr(type(catalog.projects), "by_sdk_key", fail)
     assert projects.take_refresh("key", "pk_shop")
