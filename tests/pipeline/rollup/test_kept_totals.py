@@ -118,7 +118,7 @@ STEPS = (
 def test_they_are_those_of_all_rows_after_every_change(service: RestartableService) -> None:
     rng = np.random.default_rng(seed_or(5))
     for _ in range(trials(1, 6)):
-        history = History(service, rng)
+        history, found = History(service, rng), []
         for step in STEPS:
             history.write()
             if step == "restart":
@@ -130,7 +130,8 @@ def test_they_are_those_of_all_rows_after_every_change(service: RestartableServi
             service.store.rollup.refresh(history.project.id)
             kept, counted = totals_of(service, history.project, int(rng.integers(0, MINUTES)))
             assert kept == counted, step
-            assert counted.visitors > counted.recent_visitors
+            found.append(counted)
+        assert any(0 < one.recent_visitors < one.visitors for one in found)
 
 
 def test_events_change_them_without_a_count_of_all_rows(service: RestartableService) -> None:
