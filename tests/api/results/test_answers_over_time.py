@@ -102,7 +102,7 @@ def changes_of(reader: Reader, other: Catalog) -> list[Callable[[], object]]:
 
 @pytest.mark.many(seconds=20)
 def test_kept_answers_are_those_that_would_be_computed_anew(reader: Reader, other: Catalog) -> None:
-    steps, random = trials(4, 12), np.random.default_rng(seed_or(1))
+    steps, random = trials(2, 12), np.random.default_rng(seed_or(1))
     changes = changes_of(reader, other)
     reader.store.write(reader.project, *SimulatedDays(reader.experiment, (0.2, 0.4)).arrive(0))
     reader.now = STARTED + DAY
@@ -159,10 +159,10 @@ def test_a_new_local_day_is_there_at_midnight(reader: Reader) -> None:
 
 
 def test_acknowledged_events_are_in_the_next_answer(reader: Reader) -> None:
-    for number in range(5):
+    for number in range(3):
         reader.store.write(reader.project, an_exposure(reader.experiment, 1, f"v{number}"))
         reader.store.write(reader.project, a_purchase(f"v{number}"))
-        for _ in range(3):
+        for _ in range(2):
             data = data_of(reader.read("get_results_summary"))
             found = [one["visitors"] for one in data["variants"]], data["variants"][1]["conversions"]
             assert found == ([0, number + 1], number + 1)

@@ -7,10 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from fastapi.testclient import TestClient
 
 from api.services import Services
 from pipeline.store.event_columns import DIMENSIONS
-from tests.api.customers import Customer
+from tests.api.customers import Customer, a_customer_of
 from tests.api.request_bodies import CONTROL, PURCHASE, TREATMENT, error_of, fields_of
 from tests.api.shops import Shop
 
@@ -22,9 +23,11 @@ MEDIA_TYPES = {
 }
 
 
-@pytest.fixture
-def shop(customer: Customer, project: str) -> Shop:
+@pytest.fixture(scope="module")
+def shop(client: TestClient) -> Shop:
     """Three visitors who count, one of both variants, one bot; two purchases and two orders."""
+    customer = a_customer_of(client)
+    project = customer.a_project()
     named = {**TREATMENT, "name": 'Blue, "big"'}
     path = customer.an_experiment(project, variants=[CONTROL, named], goals=[PURCHASE, REVENUE])
     shop = Shop.opened_by(customer, project, path)

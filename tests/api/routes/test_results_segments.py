@@ -4,9 +4,10 @@ from itertools import count
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from pipeline.store.catalog.ids import new_id
-from tests.api.customers import Customer
+from tests.api.customers import Customer, a_customer_of
 from tests.api.request_bodies import PURCHASE, error_of, fields_of
 from tests.api.routes.test_results import REVENUE
 
@@ -45,9 +46,15 @@ VARIANT = ARM | {
 }
 
 
-@pytest.fixture
-def observed(customer: Customer, project: str) -> str:
+@pytest.fixture(scope="module")
+def customer(client: TestClient) -> Customer:
+    return a_customer_of(client)
+
+
+@pytest.fixture(scope="module")
+def observed(customer: Customer) -> str:
     """400 visitors; on mobile the variant triples what 20 in 100 buy, on desktop it halves it."""
+    project = customer.a_project()
     path = customer.an_experiment(project, goals=[PURCHASE, REVENUE])
     started = customer.post(f"{path}/start").json()["data"]
     project_id, experiment_id = project.rpartition("/")[2], path.rpartition("/")[2]
