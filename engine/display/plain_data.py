@@ -1,7 +1,7 @@
 """Plain data of results: what JSON has, of nested dataclasses."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from typing import Any
@@ -20,10 +20,10 @@ def plain_data(value: object) -> Any:  # noqa: ANN401, PLR0911  # of JSON, a ret
         return {one.name: plain_data(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain_data(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_data(one) for one in value]
     if isinstance(value, set | frozenset):
         return sorted(plain_data(one) for one in value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain_data(one) for one in value]
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float):

@@ -4,9 +4,12 @@ import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable
+from dataclasses import fields, is_dataclass
+from functools import cache
 from io import BytesIO
+from operator import attrgetter
 from types import FunctionType
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from pipeline.results.results_version import ResultsVersion
@@ -89,10 +92,24 @@ class SharedReads(Generic[T]):
 
 
 class _Sizes(pickle.Pickler):
-    """Functions of measures belong to nobody's read, and some have no name to be found by."""
+    """Counts what is written of records: their fields, which `dataclasses` looks up anew for each.
 
-    def reducer_override(self, obj: object) -> tuple[type[str], tuple[()]]:
-        return (str, ()) if isinstance(obj, FunctionType) else NotImplemented
+    Functions of measures belong to nobody's read, and some have no name to be found by.
+    """
+
+    def reducer_override(self, obj: object) -> tuple[type[str], tuple[Any, ...]]:
+        if isinstance(obj, FunctionType):
+            return str, ()
+        values_of = _fields_of(type(obj))  # type: ignore[arg-type]  # every class is hashable
+        return NotImplemented if values_of is None else (str, values_of(obj))
+
+
+@cache
+def _fields_of(kind: type) -> Callable[[object], tuple[Any, ...]] | None:
+    """Return what reads the fields of a record's class; None for another."""
+    # Of one name, `attrgetter` makes no tuple.
+    names = [one.name for one in fields(kind)] if is_dataclass(kind) else []
+    return attrgetter(*names) if len(names) > 1 else None
 
 
 def _size_of(found: object) -> int:

@@ -1,22 +1,17 @@
 """Report of each goal: results, summary, decision and days."""
 
 from collections.abc import Sequence
-from datetime import date
-
-import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.report.decision import summarize_decision
 from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.goal_days import GoalDays
 from engine.analysis.report.messages.table import message_for
 from engine.analysis.report.score_labels import describe_score
-from engine.analysis.results.numbers import numbers
-from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck
+from engine.analysis.results.report import GoalReport, GoalSummary, HealthCheck
 from engine.analysis.results.variant_result import NO_NUMBERS, VariantResult
-
-GoalDays = tuple[tuple[date, dict[str, DayResult]], ...]
 
 
 def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
@@ -29,7 +24,7 @@ def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
     currency: str,
 ) -> tuple[GoalReport, ...]:
     """Sum up each goal's results; the decision on the experiment is one for all goals."""
-    days = _days(data)
+    ids = [variant.id for variant in data.experiment.variants]
     totals = data.evidence.totals.revenue.total.sum(axis=1).tolist()
     alarms = tuple(check.message for check in health if check.status == "alarm")
     contexts = [
@@ -40,7 +35,7 @@ def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
         return ()
     message = message_for(contexts[data.plan.primary or 0])
     return tuple(
-        _goal_report(context, message, significance, totals[row], days[row])
+        _goal_report(context, message, significance, totals[row], GoalDays(data.evidence.daily, row, ids))
         for row, context in enumerate(contexts)
     )
 
@@ -123,53 +118,4 @@ def _summary(context: DecisionContext, leader: VariantResult | None, revenue_cen
         rpv_lift=revenue.improvement,
         projected_annual_revenue_impact_cents=revenue.projected_annual_revenue_impact_cents,
         status=leader.status if leader else "insufficient_data",
-    )
-
-
-def _days(data: AnalysisData) -> list[GoalDays]:
-    """List each goal's days, keyed by variant id."""
-    ids = [variant.id for variant in data.experiment.variants]
-    daily = data.evidence.daily
-    visitors = daily.visitors.tolist()
-    conversions, revenue = daily.conversions.tolist(), daily.revenue_cents.tolist()
-    unknown = np.full(daily.conversions.shape, np.nan)
-    amounts, denominators = (
-        numbers(unknown if known is None else known) for known in (daily.amounts, daily.denominators)
-    )
-    return [
-        tuple(
-            (
-                day,
-                dict(
-                    zip(
-                        ids,
-                        map(
-                            _day_result,
-                            visitors[place],
-                            conversions[place][goal],
-                            revenue[place][goal],
-                            amounts[place][goal],
-                            denominators[place][goal],
-                        ),
-                        strict=True,
-                    )
-                ),
-            )
-            for place, day in enumerate(daily.days)
-        )
-        for goal in range(len(data.experiment.goals))
-    ]
-
-
-def _day_result(
-    visitors: int, conversions: int, revenue_cents: int, amount: float | None, denominator: float | None
-) -> DayResult:
-    return DayResult(
-        visitors=visitors,
-        conversions=conversions,
-        conversion_rate=conversions / visitors if visitors else 0.0,
-        revenue_cents=revenue_cents,
-        revenue_per_visitor_cents=revenue_cents / visitors if visitors else 0.0,
-        amount=amount,
-        denominator=denominator,
     )

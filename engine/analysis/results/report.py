@@ -4,7 +4,7 @@ Shares, minor units of money and unrounded numbers. Descriptions are those of th
 percents in the place of shares, and null in that of None.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal
@@ -263,7 +263,7 @@ class GoalReport:
     variants: tuple[VariantResult, ...]
     summary: GoalSummary
     decision: DecisionSummary
-    days: tuple[tuple[date, dict[str, DayResult]], ...]
+    days: Sequence[tuple[date, dict[str, DayResult]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
