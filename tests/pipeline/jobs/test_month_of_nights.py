@@ -43,7 +43,7 @@ def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DaysOfSer
 
 @pytest.mark.many(seconds=90)
 def test_every_job_is_done_once_for_every_day_that_it_owes(month: DaysOfService) -> None:
-    days = [CHANGE + number * DAY for number in range(-1, trials(3, 30))]
+    days = [CHANGE + number * DAY for number in range(-1, trials(2, 30))]
     month.now = datetime.combine(days[0] - DAY, time(12), UTC)
     month.set_up()
     # The day after the change of the clocks, and some later ones.

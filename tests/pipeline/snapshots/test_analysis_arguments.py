@@ -37,11 +37,12 @@ class Service:
     now: datetime = STARTED
     store: WorkingStore = field(init=False)
 
-    def live(self, days: SimulatedDays, project: Project, *, first: int = 0, last: int) -> None:
-        """Let visitors arrive on each day, and record the look that is due in the evening."""
-        for day in range(first, last):
-            self.now = STARTED + (day + 1) * DAY
-            self.store.write(project, *days.arrive(day))
+    def live(self, days: SimulatedDays, project: Project, *, first: int = 0, last: int, each: int = 1) -> None:
+        """Let visitors arrive on each day, and record the look that is due on the evenings of some."""
+        for day in range(first, last, each):
+            self.now = STARTED + (day + each) * DAY
+            rows = [row for one in range(day, day + each) for row in days.arrive(one)]
+            self.store.write(project, *rows)
             RECORD_LOOKS.run(self.store)
 
     def change(self, experiment: Experiment, transition: Any) -> None:
@@ -197,7 +198,7 @@ def test_settings_of_goals_and_excluded_visitors_judge_too(service: Service, pro
         ),
     )
     experiment = service.store.add_experiment(project, goals=goals)
-    service.live(SimulatedDays(experiment, (0.20, 0.50), seed=4), project, last=14)
+    service.live(SimulatedDays(experiment, (0.20, 0.50), seed=4), project, last=14, each=7)
     broken = assert_notebook_agrees(service, experiment, project)
     assert broken.plan.minimum_effect == 0.4
     assert broken.plan.detectable_harm.keys() == {"again"}

@@ -78,9 +78,9 @@ def test_a_killed_store_opens_with_every_event(tmp_path: Path) -> None:
 
 
 def each(damages: Iterable[str], *on_every_database: str) -> list[Any]:
-    """Try all, those that run the same lines as another with one database: the damage is to other files."""
-    here = pytest.mark.only_on("sqlite")
-    return [pytest.param(one, marks=() if one in on_every_database else here) for one in damages]
+    """Try some on every database, and leave those that run the same lines as another to the shares."""
+    others = (pytest.mark.only_on("sqlite"), pytest.mark.long(seconds=1))
+    return [pytest.param(one, marks=() if one in on_every_database else others) for one in damages]
 
 
 @pytest.mark.parametrize(
