@@ -81,10 +81,11 @@ class RateLimits:
                 )
         # Otherwise there were a gap between reading and counting.
         with self._counting:
-            return _count(self._local, subject, limit)
+            used, seconds, is_taken = self._local.count(subject, limit, WINDOW_SECONDS)
+        return Window(limit, used, _whole(seconds), not is_taken)
 
 
-def _count(storage: "Storage | LocalCounts", subject: str, limit: int) -> Window:
+def _count(storage: "Storage", subject: str, limit: int) -> Window:
     if storage.get_expiry(subject) - time.time() > 2 * WINDOW_SECONDS:
         # Otherwise a window that began while the clock was ahead would last until then.
         logger.warning("the clock was set back: the window of %s begins anew", subject)
@@ -96,8 +97,11 @@ def _count(storage: "Storage | LocalCounts", subject: str, limit: int) -> Window
         used = storage.incr(subject, WINDOW_SECONDS)
         # Another process may have counted meanwhile.
         is_exceeded = used > limit
-    seconds = math.ceil(storage.get_expiry(subject) - time.time())
-    return Window(limit, used, min(max(seconds, 1), WINDOW_SECONDS), is_exceeded)
+    return Window(limit, used, _whole(storage.get_expiry(subject) - time.time()), is_exceeded)
+
+
+def _whole(seconds: float) -> int:
+    return min(max(math.ceil(seconds), 1), WINDOW_SECONDS)
 
 
 def _storage_at(url: str) -> "Storage":

@@ -5,41 +5,41 @@ import time
 
 import pytest
 
-from api.middleware.local_counts import LocalCounts
+from api.middleware.local_counts import Counted, LocalCounts
 
 
 def test_a_window_is_begun_by_its_first_count_and_ends_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, begun = LocalCounts(), time.time()
-    monkeypatch.setattr(time, "time", lambda: begun)
-    assert (counts.get("a"), counts.get_expiry("a")) == (0, begun)
-    assert [counts.incr("a", 60) for _ in range(3)] == [1, 2, 3]
-    monkeypatch.setattr(time, "time", lambda: begun + 59)
-    assert counts.incr("a", 60) == 4
-    assert (counts.get("a"), counts.get_expiry("a")) == (4, begun + 60)
-    monkeypatch.setattr(time, "time", lambda: begun + 60)
-    assert counts.get("a") == 0
-    assert counts.incr("a", 60) == 1
-
-
-def test_subjects_are_counted_apart_and_cleared_alone() -> None:
     counts = LocalCounts()
-    counts.incr("a", 60)
-    counts.incr("b", 60)
-    counts.clear("a")
-    assert (counts.get("a"), counts.get("b")) == (0, 1)
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    assert [counts.count("a", 9, 60) for _ in range(3)] == [Counted(used, 60, True) for used in (1, 2, 3)]
+    monkeypatch.setattr(time, "time", lambda: 1059.0)
+    assert counts.count("a", 9, 60) == (4, 1, True)
+    monkeypatch.setattr(time, "time", lambda: 1060.0)
+    assert counts.count("a", 9, 60) == (1, 60, True)
+
+
+def test_a_count_beyond_the_limit_is_refused_until_the_limit_is_raised() -> None:
+    counts = LocalCounts()
+    taken = [counts.count("a", limit, 60) for limit in (2, 2, 2, 3)]
+    assert [(one.used, one.is_taken) for one in taken] == [(1, True), (2, True), (2, False), (3, True)]
+
+
+def test_subjects_are_counted_apart() -> None:
+    counts = LocalCounts()
+    assert [counts.count(subject, 9, 60).used for subject in "aba"] == [1, 1, 2]
 
 
 def test_windows_that_are_over_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, begun = LocalCounts(), time.time()
+    counts = LocalCounts()
     for second in range(1_000):
-        monkeypatch.setattr(time, "time", lambda second=second: begun + second)
-        counts.incr(f"subject {second}", 60)
+        monkeypatch.setattr(time, "time", lambda second=second: 1000.0 + second)
+        counts.count(f"subject {second}", 9, 60)
     assert len(counts) == 60
-    assert counts.get("subject 999") == 1
+    assert counts.count("subject 999", 9, 60).used == 2
 
 
 def test_counting_starts_no_thread() -> None:
     counts, threads = LocalCounts(), threading.enumerate()
     for number in range(100):
-        counts.incr(f"subject {number}", 60)
+        counts.count(f"subject {number}", 9, 60)
         assert threading.enumerate() == threads
