@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Ratio
+from engine.frames.kinds import Ratio, Revenue
 from pipeline.assignment.frame_assignment import assign_frame
 from tests.engine.frames.lazy.shop import shop_rows
 from tests.engine.frames.same_reports import differences
@@ -42,7 +42,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.mark.long(seconds=35)
+@pytest.mark.long(seconds=60)
 def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_path: Path) -> None:
     rows = shop_rows(2000)
     rows.write_parquet(tmp_path / "shop.parquet")
@@ -50,7 +50,7 @@ def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_
         "control": "A",
         "goals": {
             "bought": "converted",
-            "spent": "revenue",
+            "spent": Revenue(cap_percentile=90, covariates=["rating", "views"]),
             "score per view": Ratio("score", "views", covariates="rating"),
         },
         "visitor": "visitor",
