@@ -35,6 +35,11 @@ def project(customer: Customer) -> str:
 @pytest.fixture
 def experiment(customer: Customer, project: str) -> str:
     """The path of a running experiment."""
+    return a_running_experiment(customer, project)
+
+
+def a_running_experiment(customer: Customer, project: str) -> str:
+    """Start an experiment; returns its path."""
     path = customer.an_experiment(project)
     assert customer.post(f"{path}/start").status_code == 200
     return path

@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer, a_customer_of
-from tests.api.dashboard.conftest import SignIn
+from tests.api.dashboard.conftest import SignIn, a_running_experiment
 
 # By form with content: the scope that it needs.
 FORMS = {
@@ -20,6 +20,22 @@ FORMS = {
 }
 # Neither a form nor short: what reads it answers 415 or 413.
 UNREADABLE = b"x" * (2**20 + 1)
+
+
+# What is refused or only read leaves them as they are.
+@pytest.fixture(scope="module")
+def customer(service: TestClient) -> Customer:
+    return a_customer_of(service)
+
+
+@pytest.fixture(scope="module")
+def project(customer: Customer) -> str:
+    return customer.a_project()
+
+
+@pytest.fixture(scope="module")
+def experiment(customer: Customer, project: str) -> str:
+    return a_running_experiment(customer, project)
 
 
 @pytest.mark.parametrize("page", FORMS)
@@ -54,9 +70,11 @@ def test_a_form_is_not_read_of_another_account(
 
 
 def test_an_account_that_is_not_served_or_has_no_requests_left_sends_no_form(
-    customer: Customer, project: str, browser: TestClient
+    service: TestClient, sign_in: SignIn
 ) -> None:
-    accounts, path = customer.services.catalog.accounts, f"{project}/experiments/new"
+    customer = a_customer_of(service, "Ended")
+    browser = sign_in(customer.token)
+    accounts, path = customer.services.catalog.accounts, f"{customer.a_project()}/experiments/new"
     accounts.update(customer.account.id, subscription_status="canceled")
     assert browser.post(path, content=UNREADABLE).status_code == 402
     accounts.update(customer.account.id, subscription_status="active", rate_limit=1)

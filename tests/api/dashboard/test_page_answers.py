@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer, a_customer_of
-from tests.api.dashboard.conftest import SignIn, form_token
+from tests.api.dashboard.conftest import SignIn, a_running_experiment, form_token
 
 # By page: the scopes without one of which it is refused.
 PAGES = {
@@ -26,6 +26,22 @@ PAGES = {
 FILES = {"{experiment}/export"}
 ENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 HOSTILE = """<script>alert(1)</script>"'&{{7*7}}</title>"""
+
+
+# What is refused or only read leaves them as they are.
+@pytest.fixture(scope="module")
+def customer(service: TestClient) -> Customer:
+    return a_customer_of(service)
+
+
+@pytest.fixture(scope="module")
+def project(customer: Customer) -> str:
+    return customer.a_project()
+
+
+@pytest.fixture(scope="module")
+def experiment(customer: Customer, project: str) -> str:
+    return a_running_experiment(customer, project)
 
 
 def address(page: str, project: str, experiment: str) -> str:
