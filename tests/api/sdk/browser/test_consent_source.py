@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 
 from tests.api.sdk.browser.site import Site, a_change, a_config, a_page, an_experiment
 from tests.api.sdk.browser.test_consent import requests, traces
+from tests.examples import in_shares
 from tests.waiting import wait_until
 
 Say = Callable[[str], str]
@@ -42,6 +43,8 @@ SOURCES = {
     "tcf": (PLATFORM, tcf(1, 8), tcf(1, 9)),
 }
 sources = pytest.mark.parametrize("source", SOURCES)
+# What is the same from there on that a source has given its answer.
+any_source = pytest.mark.parametrize("source", ["tcf", *in_shares("google_consent_mode", seconds=1)])
 
 
 def open_page(site: Site, page: Page, source: str, before: str = "", after: str = "") -> None:
@@ -86,7 +89,7 @@ def test_answer_goes_on_in_the_same_page_and_is_asked_for_on_the_next(
     assert len({event["visitor_id"] for event in site.received}) == 1
 
 
-@sources
+@any_source
 def test_answer_that_was_there_first_holds_at_once(site: Site, page: Page, source: str) -> None:
     platform, granted, _ = SOURCES[source]
     open_page(site, page, source, platform + granted)
@@ -110,7 +113,7 @@ def test_answer_that_is_taken_back_erases_and_undoes(site: Site, page: Page, sou
     assert site.events("custom_event") == []
 
 
-@sources
+@any_source
 def test_denial_erases_what_earlier_pages_stored(site: Site, page: Page, source: str) -> None:
     platform, granted, denied = SOURCES[source]
     open_page(site, page, source, platform + granted)
@@ -131,7 +134,7 @@ def test_platform_may_load_after_the_script(site: Site, page: Page, source: str)
     page.wait_for_function("document.querySelector('h1').textContent === 'Changed'")
 
 
-@sources
+@any_source
 @pytest.mark.parametrize("is_granted", [True, False])
 def test_answer_to_the_page_itself_wins(site: Site, page: Page, source: str, *, is_granted: bool) -> None:
     platform, granted, denied = SOURCES[source]
