@@ -130,7 +130,7 @@ def test_a_washout_of_a_third_leaves_what_the_carry_over_says(washout: float, le
 
 
 @pytest.mark.many(seconds=50)
-@pytest.mark.parametrize("windows", [28, 112])
+@pytest.mark.parametrize("windows", [28, pytest.param(112, marks=pytest.mark.long(seconds=50))])
 def test_a_a_tests_of_windows_err_in_five_percent(windows: int) -> None:
     runs = trials(40, 600)
     p_values = [

@@ -167,7 +167,11 @@ def write_as_version_0_1(
     store.ingest.write_now(experiment.project_id, events.to_batch(written))
 
 
-@pytest.mark.parametrize("columns", [{}, ANONYMOUS], ids=["visitor ids", "no visitor ids"])
+@pytest.mark.parametrize(
+    "columns",
+    [pytest.param({}, marks=pytest.mark.long(seconds=2)), ANONYMOUS],
+    ids=["visitor ids", "no visitor ids"],
+)
 def test_rows_that_version_0_1_stored_by_line_are_known_by_content(
     tmp_path: Path, store: WorkingStore, project: Project, columns: dict[str, Any]
 ) -> None:

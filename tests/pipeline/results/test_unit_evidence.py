@@ -161,10 +161,13 @@ def assert_same(served: Report, frame: Report) -> None:
     ("fields", "other_methods"),
     [
         ({}, [ALWAYS_VALID, {"statistics": Statistics(), "analysis_method": "bayesian"}]),
-        ({"unit": "user"}, []),
-        ({"statistics": Statistics(cuped=True, pre_period_days=3)}, []),
+        ({"unit": "user", "statistics": Statistics(cuped=True, pre_period_days=3)}, []),
+        pytest.param({"unit": "user"}, [], marks=pytest.mark.long(seconds=2)),
+        pytest.param(
+            {"statistics": Statistics(cuped=True, pre_period_days=3)}, [], marks=pytest.mark.long(seconds=2)
+        ),
     ],
-    ids=["account", "user", "cuped"],
+    ids=["account", "user with CUPED", "user", "account with CUPED"],
 )
 def test_numbers_by_unit_are_those_of_a_data_frame(
     store: WorkingStore, fields: dict[str, Any], other_methods: list[dict[str, Any]]

@@ -93,7 +93,9 @@ def test_rebuilding_reports_and_mends_drift(
     assert store.observe(experiment, project).visitors.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("step", ["_add", "update", "publish"])
+@pytest.mark.parametrize(
+    "step", ["_add", pytest.param("update", marks=pytest.mark.long(seconds=1)), "publish"]
+)
 def test_run_that_dies_in_the_middle_leaves_what_was_published(
     store: WorkingStore,
     project: Project,

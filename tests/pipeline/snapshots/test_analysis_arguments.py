@@ -167,7 +167,7 @@ def test_pauses_before_the_plan_do_not_run(service: Service, project: Project) -
 
 def test_experiment_ended_early_is_a_hint_in_notebooks(service: Service, project: Project) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
-    service.live(SimulatedDays(experiment, (0.30, 0.42), seed=4), project, last=5)
+    service.live(SimulatedDays(experiment, (0.30, 0.42), seed=4), project, last=5, each=5)
     service.change(experiment, lifecycle.complete)
     service.now = STARTED + 90 * DAY
     ended = assert_notebook_agrees(service, experiment, project)

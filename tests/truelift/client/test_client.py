@@ -286,7 +286,7 @@ if {forks}:
 """
 
 
-@pytest.mark.parametrize("forks", [False, True])
+@pytest.mark.parametrize("forks", [pytest.param(False, marks=pytest.mark.long(seconds=1)), True])
 def test_what_waits_at_the_end_of_a_process_is_sent(experiment: RunningExperiment, *, forks: bool) -> None:
     arguments = (experiment.url, experiment.key, experiment.project_id, experiment.test_key)
     script = END.format(forks=forks)

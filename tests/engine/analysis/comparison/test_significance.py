@@ -158,7 +158,10 @@ def test_few_paying_visitors_are_no_verdict() -> None:
 
 
 @pytest.mark.many(seconds=3)
-@pytest.mark.parametrize(("small", "payers"), [(1_000, 0.006), (1_000, 0.03), (300, 0.05)])
+@pytest.mark.parametrize(
+    ("small", "payers"),
+    [(1_000, 0.006), (300, 0.05), pytest.param(1_000, 0.03, marks=pytest.mark.long(seconds=3))],
+)
 def test_a_small_arm_does_not_lose_by_being_unlucky_with_few_who_pay(small: int, payers: float) -> None:
     rng, repeats = np.random.default_rng(9), trials(200, 500)
     n, lost = [10_000 - small, small], 0

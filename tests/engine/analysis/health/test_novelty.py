@@ -73,7 +73,7 @@ def test_details_are_the_effect_by_day_as_json_has_it() -> None:
 
 
 @pytest.mark.many(seconds=9)
-@pytest.mark.parametrize("arms", [1, 3])
+@pytest.mark.parametrize("arms", [3, pytest.param(1, marks=pytest.mark.long(seconds=9))])
 def test_a_lasting_effect_is_called_fading_as_rarely_as_promised(arms: int) -> None:
     # A third of the visitors of the other tests, so that the normal approximation is put to the test, too.
     runs = trials(300, 1_500)

@@ -150,7 +150,7 @@ def test_what_sums_do_not_tell_is_read_as_rows(rows: pl.DataFrame, table: Any, a
 
 
 OPTIONS: dict[str, Any] = {
-    "covariates": ["habit", ["habit"], ["habit", "town"], "town"],
+    "covariates": ["habit", ["habit", "town"], "town"],
     "guardrail": [5],
     "minimum_effect": [40],
     "less_is_better": [True],
@@ -160,7 +160,13 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("option", "value"), [(name, one) for name, all_ in OPTIONS.items() for one in all_])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *((name, one) for name, all_ in OPTIONS.items() for one in all_),
+        pytest.param("covariates", ["habit"], marks=pytest.mark.long(seconds=2)),
+    ],
+)
 def test_every_option_of_every_kind_gives_the_report_of_rows(
     rows: pl.DataFrame, option: str, value: object
 ) -> None:
