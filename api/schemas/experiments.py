@@ -176,11 +176,14 @@ class CompletedExperiment(ExperimentDetail):
 
 def described(found: experiment.Experiment) -> dict[str, Any]:
     """Return the fields of an experiment, with its score's label, description and threshold."""
+    return {**asdict(found), **score_of(found)}
+
+
+def score_of(found: experiment.Experiment) -> dict[str, Any]:
+    """Return the label, the description and the threshold of an experiment's score."""
     label, description = describe_score(found.analysis_method, found.statistics.alternative)
-    threshold = decision_threshold(found)
     return {
-        **asdict(found),
         "score_label": label,
         "score_description": description,
-        "effective_confidence_threshold": round_percent(threshold),
+        "effective_confidence_threshold": round_percent(decision_threshold(found)),
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.schemas.experiments import described
+from api.schemas.experiments import score_of
 from api.schemas.record_answers import Answer, Scale, answer
 from api.schemas.segment_filters import AvailableSegments
 from engine.analysis.results.report import (
@@ -54,7 +54,14 @@ class ExperimentHead(BaseModel):
     @classmethod
     def of(cls, experiment: Experiment) -> "ExperimentHead":
         """Describe an experiment in short."""
-        return cls(**described(experiment))
+        return cls(
+            id=experiment.id,
+            name=experiment.name,
+            status=experiment.status,
+            analysis_method=experiment.analysis_method,
+            confidence_level=experiment.confidence_level,
+            **score_of(experiment),
+        )
 
 
 class GoalHead(BaseModel):

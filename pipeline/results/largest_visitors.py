@@ -20,31 +20,39 @@ _CELL: Final = ("goal", "variant")
 
 
 def with_extremes(
-    experiment: Experiment, evidence: Evidence, extremes: pl.DataFrame, *, in_segment: bool
+    experiment: Experiment,
+    evidence: Evidence,
+    extremes: pl.DataFrame,
+    *,
+    largest: LargestVisitors | None = None,
+    in_segment: bool,
 ) -> Evidence:
     """Add the largest revenue and denominators, and the visitors with one; in a segment those of ratios.
 
-    `extremes` are those of `read_extremes` or `extremes_of`, at the positions of the experiment.
+    `extremes` are those of `read_extremes` or `extremes_of`, at the positions of the experiment, and
+    `largest` the visitors of `largest_of`, where they are known.
     """
     shape = len(experiment.goals), len(experiment.variants)
     is_there = _by_cell(extremes.with_columns(there=1), "there", shape) > 0
     is_ratio = is_there & np.array([[goal.measure.is_ratio] for goal in experiment.goals])
-    if evidence.values is not None:
+    values = evidence.values
+    if values is not None:
         denominators = _by_cell(extremes, "largest_denominator", shape) / _units_of_denominators(experiment)
         values = replace(
-            evidence.values,
-            nonzero=np.where(is_ratio, _by_cell(extremes, "nonzero", shape), evidence.values.nonzero),
-            largest_orders=np.where(is_ratio, denominators, evidence.values.largest_orders),
+            values,
+            nonzero=np.where(is_ratio, _by_cell(extremes, "nonzero", shape), values.nonzero),
+            largest_orders=np.where(is_ratio, denominators, values.largest_orders),
         )
-        evidence = replace(evidence, values=values)
     if in_segment:
-        return evidence
+        return replace(evidence, values=values)
     is_money = np.array([[one.unit == "cents"] for one in experiment.goals])
     cents = np.where(is_money, _by_cell(extremes, "largest", shape).clip(0), 0)
     with_denominator = _by_cell(extremes, "with_denominator", shape)
     return replace(
         evidence,
+        values=values,
         largest_cents=cents if is_money.any() else None,
+        largest=largest,
         with_denominator=np.where(is_ratio, with_denominator, evidence.visitors),
     )
 

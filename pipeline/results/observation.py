@@ -199,15 +199,14 @@ class Observation:
         if kept is None or visitors.has_units:
             extremes = self._align(read_extremes(visitors, goals, last_days=last))
             return with_extremes(self.experiment, evidence, extremes, in_segment=kept is None)
-        extremes = self._align(extremes_of(kept, goals, last))
-        evidence = with_extremes(self.experiment, evidence, extremes, in_segment=False)
-        if evidence.epochs is not None:
-            return evidence
-        rows = goals_to_look_into(self.experiment, evidence, extremes)
-        ids = {self.experiment.goals[row].id for row in rows}
-        places = [goal.place for goal in goals if self.published.goals[goal.place] in ids]
-        largest = self._align(largest_visitors(kept, places, last))
-        return replace(evidence, largest=largest_of(self.experiment, evidence, largest))
+        extremes, largest = self._align(extremes_of(kept, goals, last)), None
+        if evidence.epochs is None:
+            rows = goals_to_look_into(self.experiment, evidence, extremes)
+            ids = {self.experiment.goals[row].id for row in rows}
+            places = [goal.place for goal in goals if self.published.goals[goal.place] in ids]
+            visitors_of = self._align(largest_visitors(kept, places, last))
+            largest = largest_of(self.experiment, evidence, visitors_of)
+        return with_extremes(self.experiment, evidence, extremes, largest=largest, in_segment=False)
 
     def _funnels(self, visitors: SelectedVisitors, kept: pl.DataFrame | None) -> Mapping[int, FunnelEvidence]:
         """Count the visitors at each step of goals that are funnels."""

@@ -196,7 +196,7 @@ class Results:
             found = observation.of_visitors(read.segment, days=days, timezone=timezone)
             # Also of an import that began or ended while these were counted.
             missing += self._missing_sources(experiment, None if read.fresh_at else observation.as_of)
-        return replace(found, missing_sources=tuple(sorted({*missing})))
+        return replace(found, missing_sources=tuple(sorted({*missing}))) if missing else found
 
     def segments(
         self,

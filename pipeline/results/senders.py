@@ -6,8 +6,7 @@ import polars as pl
 
 from engine.analysis.evidence.senders import AddressCount, Overdrawn, PeakMinute, SenderEvidence
 from engine.design.experiment import Experiment
-from pipeline.results.evidence import positions
-from pipeline.rollup.goals.summed_goals import money_goals
+from pipeline.results.evidence import align_to
 from pipeline.store.warehouse.events import SENDER_BITS
 from pipeline.store.warehouse.extremes import ADDRESSES, HIGHEST, OVERDRAWN, SENDERS, read_peaks
 from pipeline.store.warehouse.late_visits import read_late_visits
@@ -29,8 +28,11 @@ def read_senders(
     if "exposure_sender" not in visitors.columns:
         return None
     peaks = read_peaks(visitors.cursor, experiment.id)
-    places = _Places(experiment, published)
-    money = kept.filter(pl.col("goal").is_in(list(money_goals(experiment, published.goals))))
+    # Those of addresses are of no goal.
+    of_goals = kept.filter(pl.col("kind").is_in([OVERDRAWN, HIGHEST]))
+    aligned = align_to(experiment, of_goals, variants=published.variants, goals=published.goals)
+    is_money = pl.col("goal").is_in([row for row, one in enumerate(experiment.goals) if one.unit == "cents"])
+    money = aligned.filter(is_money & (pl.col("variant") < len(experiment.variants)))
     overdrawn = money.filter(pl.col("kind") == OVERDRAWN).group_by(*_CELL, "senders")
     largest = money.filter((pl.col("kind") == HIGHEST) & (pl.col("value") > 0))
     first = pl.col("senders").sort_by("size", "key", descending=[True, False]).first()
@@ -48,14 +50,13 @@ def read_senders(
             for bits, most, total, minutes in peaks
         ),
         overdrawn=tuple(
-            Overdrawn(*place, sender_names(bits), number, cents)
-            for *cell, bits, number, cents in overdrawn.agg(_TOTALS).sort(pl.all()).rows()
-            if number and (place := places.of(*cell))
+            Overdrawn(goal, variant, sender_names(bits), number, cents)
+            for goal, variant, bits, number, cents in overdrawn.agg(_TOTALS).sort(pl.all()).rows()
+            if number
         ),
         largest={
-            place: sender_names(bits)
-            for *cell, bits in largest.group_by(_CELL).agg(first).sort(_CELL).rows()
-            if (place := places.of(*cell))
+            (goal, variant): sender_names(bits)
+            for goal, variant, bits in largest.group_by(_CELL).agg(first).sort(_CELL).rows()
         },
         late_visits=late.number,
         last_late_day=late.last_day,
@@ -67,16 +68,3 @@ def read_senders(
 def sender_names(bits: int) -> str:
     """Name the senders of SENDER_BITS, such as `browser and server`."""
     return " and ".join(name for name, bit in SENDER_BITS.items() if bits & bit)
-
-
-class _Places:
-    """Positions of goals and variants in the experiment, by those in the tables."""
-
-    def __init__(self, experiment: Experiment, published: Published) -> None:
-        self._goals = positions(published.goals, [goal.id for goal in experiment.goals])
-        self._variants = positions(published.variants, [one.id for one in experiment.variants])
-
-    def of(self, goal: int, variant: int) -> tuple[int, int] | None:
-        """Return the positions of goal and variant; None where the experiment no longer has them."""
-        own_goal, own_variant = self._goals.get(goal), self._variants.get(variant)
-        return None if own_goal is None or own_variant is None else (own_goal, own_variant)

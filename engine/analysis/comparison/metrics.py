@@ -1,12 +1,12 @@
 """Metrics of goals: moments per visitor, with CUPED and caps applied."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.cuped import adjust, adjust_ratios
 from engine.stats.delta_method import (
@@ -48,19 +48,26 @@ def measure(plan: AnalysisPlan, evidence: Evidence) -> Metrics:
     if evidence.values is not None and plan.in_clusters:
         return plain_metrics(evidence.values)
     shares = Moments.of_shares(evidence.conversions, evidence.trials)
-    plain = plain_metrics(VisitorValues.of(evidence.revenue) if evidence.values is None else evidence.values)
-    return replace(plain, moments=Moments.where(plan.is_mean[:, None], plain.moments, shares))
+    if evidence.values is None:
+        means, ratios = evidence.revenue, no_pairs(shares.n.shape)
+    else:
+        means, ratios = metric_moments(evidence.values), evidence.values.orders
+    return _unadjusted(Moments.where(plan.is_mean[:, None], means, shares), ratios)
 
 
 def plain_metrics(values: VisitorValues) -> Metrics:
     """Take the metrics of values as they are, without a pre-period."""
-    goals = len(values.caps)
+    return _unadjusted(metric_moments(values), values.orders)
+
+
+def _unadjusted(moments: Moments, ratios: PairedMoments) -> Metrics:
+    goals = len(moments.n)
     return Metrics(
-        moments=metric_moments(values),
+        moments=moments,
         is_adjusted=np.zeros(goals, bool),
         reduction=np.zeros(goals),
-        ratios=values.orders,
-        is_skewness_known=values.orders.are_thirds_known,
+        ratios=ratios,
+        is_skewness_known=ratios.are_thirds_known,
     )
 
 

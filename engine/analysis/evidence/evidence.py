@@ -93,7 +93,8 @@ class Evidence:
     Derived, goals by variants: `trials` are visitors whose outcome is known, and `known_units` those of the
     units of assignment, which comparisons count: visitors, or their clusters. `assigned` are all of these by
     variant, and `totals` what all visitors did so far, whether their outcomes are known or not. `noun` is
-    what a unit of assignment is called.
+    what a unit of assignment is called, and `is_imported` holds where every visitor is of a table, and no
+    page or server sent any.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -128,6 +129,7 @@ class Evidence:
     known_units: IntArray = field(init=False)
     totals: Totals = field(init=False)
     noun: str = field(init=False)
+    is_imported: bool = field(init=False)
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -154,6 +156,8 @@ class Evidence:
             "known_units": trials if self.clusters is None else self.clusters.known,
             "totals": self.so_far or Totals(conversions=self.conversions, revenue=self.revenue),
             "noun": "visitor" if self.clusters is None else self.clusters.noun,
+            "is_imported": self.is_table
+            or (self.senders is not None and set(self.senders.visitors) == {"import"}),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -176,11 +180,6 @@ class Evidence:
         entered = int(self.visitors.sum())
         known = self.trials.sum(axis=1)[known_after > 0]
         return entered - int(known.min(initial=entered))
-
-    @property
-    def is_imported(self) -> bool:
-        """Tell whether every visitor is of a table, and no page or server sent any."""
-        return self.is_table or (self.senders is not None and set(self.senders.visitors) == {"import"})
 
     def check_shape(self, *, goals: int, variants: int) -> None:
         """Raise InvalidEvidenceError unless this is of so many goals and variants."""
