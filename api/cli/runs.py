@@ -86,7 +86,7 @@ def rollup(  # the options of a command
         int | None, typer.Option("--workers", min=1, help="Processes; by default one a core.")
     ] = None,
     parts: Annotated[
-        int | None, typer.Option("--parts", min=1, help="Parts of visitors; by default 4 a core.")
+        int | None, typer.Option("--parts", min=1, help="Parts of visitors; by default of a million events.")
     ] = None,
 ) -> None:
     """Bring results up to date, by the service where it owns the store; or count files, with --engine.

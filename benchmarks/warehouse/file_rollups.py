@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pyspark import SparkContext
 
 from benchmarks.warehouse.many_events import EXPERIMENTS, PROJECT, PROJECT_ID, fill
 from benchmarks.warehouse.rollup import rollup
 from pipeline.clock import utc_now
-from pipeline.distributed.distributed_rollup import Extent, roll_up
+from pipeline.distributed.distributed_rollup import Extent, choose_parts, roll_up
 from pipeline.distributed.engine import Engine
-from pipeline.distributed.event_files import find_files
+from pipeline.distributed.event_files import count_events, find_files
 from pipeline.distributed.process_pool import ProcessPool
 from pipeline.distributed.spark_cluster import SparkCluster
 from pipeline.settings import Settings
@@ -31,7 +30,7 @@ from pipeline.store.warehouse.connection import Warehouse, fetch_frame
 from pipeline.store.warehouse.visitors import result_table
 
 FILES = 8
-PARTS = 8
+CORES = 2
 # Of each experiment: visitor rows, cents.
 Totals = list[list[int]]
 
@@ -75,8 +74,8 @@ def in_one_process(folder: Path) -> tuple[Totals, int]:
 
 def in_pool(folder: Path) -> tuple[Totals, int]:
     """Count the files by processes."""
-    with ProcessPool.open(_files(folder), folder / "pool", workers=2) as pool:
-        return _totals_of(pool, folder / "by_pool"), 0
+    with ProcessPool.open(_files(folder), folder / "pool", workers=CORES) as pool:
+        return _totals_of(pool, folder), 0
 
 
 def on_spark(folder: Path) -> tuple[Totals, int]:
@@ -93,7 +92,10 @@ def on_spark(folder: Path) -> tuple[Totals, int]:
     }
     os.environ["SPARK_WORKER_DIR"] = str(folder / "executors")
     with SparkCluster.open(_files(folder), master="local-cluster[2,1,1024]", settings=settings) as cluster:
-        totals = _totals_of(cluster, folder / "by_spark")
+        totals = _totals_of(cluster, folder)
+    # Here, as the workers of the pool import this module, too.
+    from pyspark import SparkContext  # noqa: PLC0415
+
     # The processor time of Java, and of what it has started, is known once it has ended.
     java = SparkContext._gateway.proc  # type: ignore[union-attr] # noqa: SLF001 - there is no other way to it
     java.stdin.close()
@@ -111,8 +113,10 @@ WORKERS: dict[str, Callable[[Path], tuple[Totals, int]]] = {
 }
 
 
-def _totals_of(engine: Engine, output: Path) -> Totals:
-    extent = Extent(parts=PARTS, at_once=Settings().rollup_bucket_events, now=utc_now())
+def _totals_of(engine: Engine, folder: Path) -> Totals:
+    output = folder / f"by_{type(engine).__name__}"
+    parts = choose_parts(count_events(_files(folder)), cores=CORES)
+    extent = Extent(parts=parts, at_once=Settings().rollup_bucket_events, now=utc_now())
     roll_up(engine, PROJECT, EXPERIMENTS, extent, output)
     rows = pl.scan_parquet(output / "0" / "visitors" / "*.parquet")
     summed = rows.group_by("experiment").agg(pl.len(), pl.col("g1_cents").cast(pl.Int64).sum())
@@ -134,8 +138,10 @@ def _export(folder: Path) -> None:
 
 
 def _measure(worker: str, folder: Path) -> dict[str, Any]:
+    # Not as the main module, which the workers of the pool would import before they are told their threads.
+    program = "import sys; from benchmarks.warehouse.file_rollups import work; work(*sys.argv[1:])"
     ran = subprocess.run(
-        [sys.executable, "-m", "benchmarks.warehouse.file_rollups", worker, str(folder)],
+        [sys.executable, "-c", program, worker, str(folder)],
         check=True,
         stdout=subprocess.PIPE,
     )
@@ -143,9 +149,10 @@ def _measure(worker: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-def _work(worker: str, folder: Path) -> None:
+def work(worker: str, folder: str) -> None:
+    """Count in this process and those that it starts, and print the figures."""
     started = time.perf_counter()
-    totals, shuffled = WORKERS[worker](folder)
+    totals, shuffled = WORKERS[worker](Path(folder))
     seconds = time.perf_counter() - started
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     found = {
@@ -156,7 +163,3 @@ def _work(worker: str, folder: Path) -> None:
         "peak_mb": max(one.ru_maxrss for one in both) // 1000,
     }
     print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    _work(sys.argv[1], Path(sys.argv[2]))

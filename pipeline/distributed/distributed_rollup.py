@@ -32,6 +32,8 @@ from pipeline.rollup.segment_codes import SegmentCodes
 
 _DIMENSION: Final = ("experiment", "dimension")
 _VALUE: Final = (*_DIMENSION, "value")
+# Events of a part, which a process holds in memory; small parts cost more.
+_MOST_EVENTS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,11 @@ class Extent:
     parts: int
     at_once: int
     now: datetime
+
+
+def choose_parts(events: int, *, cores: int) -> int:
+    """Choose a number of parts: as many for each core, and of no more events than bounds the memory."""
+    return cores * max(1, -(-events // (cores * _MOST_EVENTS)))
 
 
 def roll_up(

@@ -1,6 +1,6 @@
 """Parquet files of events: a snapshot's, or any with the same columns."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +43,11 @@ def find_files(folder: Path, project_id: str) -> list[Path]:
     for path in paths:
         _check(path)
     return paths
+
+
+def count_events(paths: Iterable[Path]) -> int:
+    """Count the events in files, without reading them."""
+    return sum(int(pq.read_metadata(path).num_rows) for path in paths)
 
 
 def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

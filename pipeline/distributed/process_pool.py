@@ -14,7 +14,7 @@ from typing import Self
 import polars as pl
 
 from pipeline.distributed.engine import Step
-from pipeline.distributed.event_files import read_batches
+from pipeline.distributed.part_frames import put_together, split_file
 from pipeline.distributed.worker_threads import use_one_thread
 
 
@@ -85,19 +85,18 @@ def _split(pickled: Path, path: Path, number: int) -> set[int]:
     """Write the rows of a file of events into files by part; return the parts."""
     step = _step(pickled)
     found = set()
-    for batch, events in enumerate(read_batches(path, step.columns)):
-        rows = step.split(events).select(*step.sent, "part")
-        for (part,), of_part in rows.partition_by("part", as_dict=True, include_key=False).items():
-            found.add(int(str(part)))
+    for batch, by_part in enumerate(split_file(step, path)):
+        for part, rows in by_part.items():
+            found.add(part)
             folder = pickled.parent / f"{part}"
             folder.mkdir(exist_ok=True)
-            of_part.write_ipc(folder / f"{number}-{batch}.arrow", compression="lz4")
+            rows.write_ipc(folder / f"{number}-{batch}.arrow", compression="lz4")
     return found
 
 
 def _apply(pickled: Path, part: int) -> pl.DataFrame:
     step = _step(pickled)
     folder = pickled.parent / f"{part}"
-    rows = pl.concat(pl.read_ipc(path) for path in sorted(folder.iterdir()))
+    rows = put_together(step, (pl.read_ipc(path) for path in sorted(folder.iterdir())))
     shutil.rmtree(folder)
     return step.apply(part, rows)

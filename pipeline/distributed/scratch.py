@@ -51,7 +51,7 @@ class Scratch:
         ):
             identity_links.replace(cursor, PROJECT, LINKS.to_frame() if links is None else links)
             if rows is not None:
-                events.create_table_of(cursor, PROJECT, rows)
+                events.name_rows(cursor, PROJECT, rows)
             yield cls(cursor, Path(folder))
 
     def reader(self, *, received_until: int, skip_bots: bool = False) -> EventReader:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -9,7 +10,6 @@ from engine.design.experiment import Experiment
 from engine.design.lifecycle import STARTED
 from pipeline.rollup.changed_rows import RowChanges
 from pipeline.rollup.publications import Publications
-from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse import visitor_totals
 from pipeline.store.warehouse.connection import Cursor, Warehouse
@@ -18,13 +18,17 @@ from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitor_totals import CountedExperiment, Goals
 from pipeline.store.warehouse.visitors import has_rows
 
+if TYPE_CHECKING:
+    # Workers that count files need no catalog, whose import takes a third of their start.
+    from pipeline.store.catalog.catalog import Catalog
+
 _MOMENTS = {"visitors": "exposed_at", "converted": "converted_at"}
 
 
 class KeptTotals:
     """Totals of the visitors of all experiments with published results."""
 
-    def __init__(self, warehouse: Warehouse, catalog: Catalog, publications: Publications) -> None:
+    def __init__(self, warehouse: Warehouse, catalog: "Catalog", publications: Publications) -> None:
         self._warehouse = warehouse
         self._catalog = catalog
         self._publications = publications

@@ -5,7 +5,7 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.distributed.engine import Engine
-
-_PARTS_PER_CORE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +42,8 @@ class FileRollup:
 def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -> None:
     """Count the events in files by processes or by a Spark cluster, into files; CommandError."""
     from pipeline.clock import utc_now
-    from pipeline.distributed.distributed_rollup import Extent, roll_up
-    from pipeline.distributed.event_files import find_files
+    from pipeline.distributed.distributed_rollup import Extent, choose_parts, roll_up
+    from pipeline.distributed.event_files import count_events, find_files
     from pipeline.distributed.output import new_output
 
     if project_id is None or options.input is None or options.output is None:
@@ -64,7 +62,7 @@ def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -
         _opened_engine(options, files, draft.parent) as (engine, cores),
     ):
         extent = Extent(
-            parts=options.parts or _PARTS_PER_CORE * cores,
+            parts=options.parts or choose_parts(count_events(files), cores=cores),
             at_once=settings_for(data_dir).rollup_bucket_events,
             now=utc_now(),
         )

@@ -15,6 +15,7 @@ from pipeline.rollup.changed_rows import VisitorRows
 from pipeline.rollup.read_events import CountedVisitors, ProjectRead
 from pipeline.rollup.result_tables import of_own_goals, sum_rows
 from pipeline.rollup.segment_codes import SegmentCodes
+from pipeline.store.event_columns import EVENT_DIMENSIONS
 from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 
@@ -24,9 +25,13 @@ ORDERS: Final = "orders"
 SUMS: Final = "sums"
 VALUES: Final = "values"
 LAST_EXPOSED: Final = "last_exposed"
+# Of other events no segments are read.
+_WITH_SEGMENTS: Final = ("exposure", "init", "assignment")
 # Ids, which only their keys are compared by, and the key of event ids, whose repeats are given.
 _UNREAD: Final = ("event_id", "event_key", "user_id", "transaction_id")
 _SEGMENTS: Final = (*SEGMENT_COLUMNS, "day_of_week")
+# Not custom dimensions, which goals may add up.
+_OF_SEGMENTS: Final = (*EVENT_DIMENSIONS, "address_key", "header_fields")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +68,14 @@ class CountStep:
         Of a visitor id it matters whether there is one; `visitor_key` is the person's, as a reader has it.
         """
         person = pl.col("person_key")
+        has_segments = pl.col("type").is_in(_WITH_SEGMENTS)
         own = self.persons.add(events).select(
             pl.col("seq").is_in(self.repeats.implode()).alias("is_repeat"),
             pl.col("visitor_key").alias("device_key"),
             pl.when(pl.col("visitor_id").is_not_null()).then(pl.lit("")).alias("visitor_id"),
             person.alias("visitor_key"),
-            pl.exclude("visitor_id", "visitor_key", "person_key"),
+            pl.when(has_segments).then(pl.col(_OF_SEGMENTS)),
+            pl.exclude(*_OF_SEGMENTS, "visitor_id", "visitor_key", "person_key"),
             (person % self.parts).cast(pl.UInt32).alias("part"),
         )
         copies = own.drop("part").join(self.further, on="seq").rename({"to": "part"})

@@ -86,7 +86,7 @@ class KeyStep:
         return named_frames.pack(self._results(part, rows))
 
     def _results(self, part: int, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-        events, of_users, orders = (rows.filter(pl.col("by") == by) for by in (_ID, _USER, _ORDER))
+        events, of_users, orders = (rows.filter(pl.col("by") == by).drop("by") for by in (_ID, _USER, _ORDER))
         one = pl.lit(1, pl.Int64).alias("events")
         yield SUMMARY, add_up_summaries(events.select(one, newest_seq="seq", digest="key"))
         yield REPEATS, self._find_repeats(events)

@@ -1,6 +1,6 @@
 """Reader of raw events for rollups: deduplicated, in chunks of stored rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -50,6 +50,7 @@ class EventReader:
         self._until = until
         self._ids = self._events
         self._restriction: str | None = None
+        self._is_part = False
         self._has_repeats = False
         self._identities = Identities(cursor, project_id, until=until, received_until=received_until)
         self._is_joined = False
@@ -171,13 +172,16 @@ class EventReader:
         self._has_repeats = True
         self._ids = "(SELECT NULL::UBIGINT AS event_key WHERE false)"
         self._restriction = f"visitor_key % {parts:d} = {part:d}"
+        self._is_part = True
 
     def count(self) -> int:
         """Count the events to read, of all types."""
         return int(self.cursor.execute(f"SELECT count(*) FROM {self._events}").fetchall()[0][0])
 
-    def chunks(self, at_once: int) -> list[Chunk]:
-        """Split the stored rows into chunks of `at_once`; one at least."""
+    def chunks(self, at_once: int) -> Sequence[Chunk | None]:
+        """Split the stored rows into chunks of `at_once`; one at least. The rows of a part are one."""
+        if self._is_part:
+            return [None]
         query = f"SELECT coalesce(max(rowid), 0) FROM {self._table}"
         ((last,),) = self.cursor.execute(query).fetchall()
         return [Chunk(first, first + at_once - 1) for first in range(0, last + 1, at_once)]
@@ -216,7 +220,9 @@ class EventReader:
             return pl.DataFrame(schema={"seq": pl.Int64})
         return fetch_frame(self.cursor, "SELECT DISTINCT seq FROM repeats")
 
-    def exposures(self, variants: pl.DataFrame, chunk: Chunk, *, with_users: bool = False) -> pl.DataFrame:
+    def exposures(
+        self, variants: pl.DataFrame, chunk: Chunk | None, *, with_users: bool = False
+    ) -> pl.DataFrame:
         """Read the exposures in `chunk` to `variants` (see `variant_rows`), with their segments.
 
         Where visitors are joined, `device_key` is the key of the visitor id of each exposure. `with_users`

@@ -99,10 +99,10 @@ def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
     cursor.execute(f'CREATE TABLE IF NOT EXISTS "{table_name(project_id)}" ({_COLUMNS_SQL})')
 
 
-def create_table_of(cursor: duckdb.DuckDBPyConnection, project_id: str, rows: pl.DataFrame) -> None:
-    """Create the project's table with these events, of which it has no other columns than `rows`."""
-    given = FrameStream(rows)  # noqa: F841
-    cursor.execute(f'CREATE TABLE "{table_name(project_id)}" AS FROM given')
+def name_rows(cursor: duckdb.DuckDBPyConnection, project_id: str, rows: pl.DataFrame) -> None:
+    """Let queries of this cursor find `rows` as the project's table, which has no row numbers."""
+    # Of a table of PyArrow, unlike of a stream, only the columns that a query names are read.
+    cursor.register(table_name(project_id), rows.to_arrow(compat_level=pl.CompatLevel.newest()))
 
 
 def add_missing_columns(warehouse: Warehouse) -> None:

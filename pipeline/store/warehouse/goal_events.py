@@ -88,7 +88,7 @@ class GoalEvents:
         with registered(self._cursor, "shared", shared_transactions.alias("transaction_key").to_frame()):
             self._cursor.execute("CREATE OR REPLACE TEMP TABLE shared_transactions AS FROM shared")
 
-    def read(self, chunk: Chunk) -> pl.DataFrame:
+    def read(self, chunk: Chunk | None) -> pl.DataFrame:
         """Read the selected events in a chunk.
 
         `transaction_key` is null where no other event has the transaction. Where goals count the distinct
@@ -97,7 +97,7 @@ class GoalEvents:
         hits = " UNION ALL ".join(self._hits(kind, chunk) for kind in self._wanted)
         return fetch_frame(self._cursor, hits)
 
-    def _hits(self, kind: str, chunk: Chunk) -> str:
+    def _hits(self, kind: str, chunk: Chunk | None) -> str:
         fields = self._matched_by[kind]
         # A field matches no goal by its absence alone, and plain equality is applied while rows are read.
         equals = "=" if len(fields) == 1 else "IS NOT DISTINCT FROM"

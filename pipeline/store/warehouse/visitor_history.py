@@ -206,7 +206,7 @@ def read_visits(reader: EventReader, firsts: pl.DataFrame, bucket: Bucket) -> pl
         )
 
 
-def read_sights(reader: EventReader, chunk: Chunk, *, of_users_only: bool) -> pl.DataFrame:
+def read_sights(reader: EventReader, chunk: Chunk | None, *, of_users_only: bool) -> pl.DataFrame:
     """Read when each visitor was seen first in `chunk`, and identified first outside of `init`.
 
     `first_seen_at` and `identified_at` (null for never) are in microseconds since 1970. Events of all types

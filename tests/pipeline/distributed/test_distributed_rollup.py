@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.distributed.distributed_rollup import Extent, roll_up
+from pipeline.distributed.distributed_rollup import Extent, choose_parts, roll_up
 from pipeline.distributed.event_files import UnusableEventsError
 from pipeline.distributed.output import new_output
 from pipeline.distributed.publish import publish
@@ -22,6 +22,13 @@ def count_in_parts(counted: CountedProject, folder: Path) -> None:
     engine = OneProcess(counted.events())
     with new_output(folder, replace=False) as draft:
         roll_up(engine, counted.project, counted.experiments, EXTENT, draft)
+
+
+@pytest.mark.parametrize(
+    ("events", "parts"), [(0, 4), (5_000, 4), (4_000_000, 4), (4_000_001, 8), (50_000_000, 52)]
+)
+def test_a_part_has_at_most_a_million_events(events: int, parts: int) -> None:
+    assert choose_parts(events, cores=4) == parts
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.distributed.event_files import SCHEMA, UnusableEventsError, find_files, read_batches
+from pipeline.distributed.event_files import (
+    SCHEMA,
+    UnusableEventsError,
+    count_events,
+    find_files,
+    read_batches,
+)
 
 EVENTS = SCHEMA.to_frame()
 
@@ -39,6 +45,7 @@ def test_times_are_read_as_microseconds(tmp_path: Path) -> None:
     one = pl.DataFrame([{"seq": 7, "received_at": 1_700_000_000_123_456}], schema_overrides=SCHEMA)
     events = one.with_columns(pl.col("received_at").cast(pl.Datetime("us", "UTC")))
     events.write_parquet(tmp_path / "a.parquet")
+    assert count_events([tmp_path / "a.parquet"]) == 1
     (read,) = read_batches(tmp_path / "a.parquet", ["received_at", "seq"])
     assert read.rows() == [(1_700_000_000_123_456, 7)]
 

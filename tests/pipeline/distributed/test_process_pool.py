@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +72,12 @@ def test_every_worker_gets_parts(pool: ProcessPool, tmp_path: Path) -> None:
     found = pl.concat(pool.run(WorkerStep(tmp_path)))
     assert found["process"].n_unique() == WORKERS
     assert os.getpid() not in found["process"]
+
+
+def test_workers_import_no_catalog() -> None:
+    program = "import pipeline.distributed.steps.counting, sys; print('sqlalchemy' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert ran.stdout == "False\n"
 
 
 @pytest.mark.long(seconds=12)
