@@ -33,7 +33,8 @@ def client_address(connection: HTTPConnection) -> str | None:
     The middleware has replaced a trusted proxy's address by that of its client. An IPv4 address within an
     IPv6 one is given as IPv4, so that one machine has one address.
     """
-    return _written_address(connection.client.host) if connection.client else None
+    client = connection.scope.get("client")
+    return _written_address(client[0]) if client else None
 
 
 def is_within(address: Address, networks: Iterable[Network]) -> bool:

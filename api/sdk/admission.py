@@ -156,7 +156,7 @@ class OwnAdmission(msgspec.Struct, frozen=True):
         count = partial(self.limits.count, f"sdk/{subject}", self.requests_per_minute)
         # Counting in memory takes less time than handing it to a worker thread.
         window = count() if self.limits.is_local else await in_thread(count)
-        self.request.state.window = window
+        self.request.scope["state"]["window"] = window
         window.require_room()
 
     def require_room(self, browser: Browser) -> None:

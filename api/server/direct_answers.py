@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 from starlette.types import Scope
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from api.middleware.answer_headers import RawHeaders
@@ -111,10 +111,10 @@ class DirectAnswers(HttpToolsProtocol):
             super().on_message_complete()
             return
         path, _, query = self.url.partition(b"?")
-        scope = cast("Scope", self.scope)
+        scope: Scope = self.scope  # type: ignore[assignment] # as uvicorn declares it
         scope.update(method="POST", path=path.decode(), raw_path=path, query_string=query)
         exchange = DirectExchange(self, keep_alive=self.parser.should_keep_alive())
-        self.cycle = cast("RequestResponseCycle", exchange)
+        self.cycle = exchange  # type: ignore[assignment] # which has what uvicorn asks of it
         self._direct.answer(scope, body, exchange, self.tasks)
 
     def _is_direct(self) -> bool:

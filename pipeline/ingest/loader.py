@@ -28,7 +28,7 @@ BulkBeginning: TypeAlias = Callable[[str, int], None]
 # Called with the id of a project.
 ProjectListener: TypeAlias = Callable[[str], None]
 # A load takes some ten milliseconds however few its events are.
-GATHER_SECONDS: Final = 0.25
+GATHER_SECONDS: Final = 0.5
 _RETRY_SECONDS: Final = 1.0
 
 
