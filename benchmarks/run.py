@@ -34,6 +34,7 @@ BENCHMARKS = {
         "largest_inputs": "pauses of the event loop at the largest inputs of every route",
         "init": "/sdk/init of new visitors, and the first one after a start",
         "rest_api": "requests of 64 clients, against no authentication and no store",
+        "wide_experiment": "an experiment of 50 goals, 20 variants and 40 segment values over a year",
         "results_reads": "reads of results by 16 clients, against a read of a project",
     },
     "browser": {

@@ -1,8 +1,9 @@
 """Shared reads: one computation for a version, whoever asks, none that outlives it, in bounded memory."""
 
+import dataclasses
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count, repeat
 from weakref import ref
@@ -73,6 +74,26 @@ def test_a_read_that_is_larger_than_the_bound_is_not_kept(monkeypatch: pytest.Mo
     shared = SharedReads[object]()
     shared.get(ONE, lambda: VERSION, lambda: np.zeros(1_000))
     assert shared.get(ONE, lambda: VERSION, lambda: 1) == (1, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A record."""
+
+    first: object
+    second: object
+
+
+def test_the_fields_of_records_are_not_looked_up_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, asked = SharedReads[object](), list[object]()
+    monkeypatch.setattr(dataclasses, "fields", asked.append)
+    monkeypatch.setattr(shared_reads, "MOST_BYTES", 100_000)
+    shared.get(ONE, lambda: VERSION, lambda: [Pair(number, None) for number in range(1_000)])
+    assert shared.get(ONE, lambda: VERSION, lambda: 1)[1]
+    assert asked == []
+    # What a record has is counted.
+    shared.get(ONE._replace(segment="x"), lambda: VERSION, lambda: Pair(1, np.zeros(12_500)))
+    assert shared.get(ONE._replace(segment="x"), lambda: VERSION, lambda: 1) == (1, False)
 
 
 def test_reads_of_every_measure_are_kept() -> None:
