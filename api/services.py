@@ -17,7 +17,7 @@ from api.middleware.rate_limits import RateLimits
 from api.results.answers import ResultsAnswers
 from api.results.kept_answers import KeptAnswers
 from api.results.threads import ResultsThreads
-from api.sdk.admission import OwnAdmission
+from api.sdk.admission import Admission
 from api.sdk.debug_tokens import PURPOSE, DebugTokens
 from api.sdk.encoded_bodies import EncodedBodies
 from api.sdk.quotas import BrowserQuotas
@@ -69,9 +69,9 @@ class Services(PipelineServices):
     locations: Locations
     debug_tokens: DebugTokens
 
-    def admission(self, request: Request) -> OwnAdmission:
+    def admission(self, request: Request) -> Admission:
         """Begin the admission of a request to the SDK endpoints."""
-        return OwnAdmission(
+        return Admission(
             request=request,
             requests_per_minute=self.settings.sdk_rate_limit_per_minute,
             limits=self.limits,

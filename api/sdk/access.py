@@ -9,7 +9,6 @@ import msgspec
 from fastapi import Request
 
 from api.auth import Caller, authenticate, invalid_key, require_scope, require_served
-from api.bodies.reader import content_encoding_of
 from api.errors import ANSWERED, INVALID, ApiError
 from api.middleware.proxies import client_address
 from api.off_loop import in_thread
@@ -107,7 +106,6 @@ async def read_request(
     # An address that has used up its quota is refused before its body is read.
     browser = Browser(cached.project.id, address_key)
     admission.require_room(browser)
-    await admission.confirm(_declared_size(request))
     location = services.locations.locate(request.headers, address)
     return SdkRequest(
         cached,
@@ -130,14 +128,6 @@ def _consent_of(request: Request) -> str | None:
 
 def _take_any(number: int) -> None:
     """Take any number of bytes: servers have no quota."""
-
-
-def _declared_size(request: Request) -> int | None:
-    """Return the size of a body as its header tells it; None where it may be any, as of a compressed one."""
-    if content_encoding_of(request) != "identity":
-        return None
-    declared = request.headers.get("content-length", "")
-    return int(declared) if declared.isdecimal() else None
 
 
 async def _server_caller(request: Request, authorization: str, services: SdkServices) -> Caller:

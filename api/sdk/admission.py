@@ -1,14 +1,13 @@
 """Admission of SDK requests: rate limit, quotas, exposures that count, and storage."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
 from fastapi import Request
-from starlette.requests import HTTPConnection
 
 from api.bodies.slices import Turns
+from api.middleware.key_refusals import KeyRefusals
 from api.middleware.rate_limits import RateLimits
 from api.off_loop import in_thread
 from api.sdk.debug_tokens import DebugTokens
@@ -26,8 +25,6 @@ from pipeline.events.request_headers.location import Locations
 from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.keys import RefusedKey
-from pipeline.store.catalog.refused_keys import Way
 
 
 class Browser(NamedTuple):
@@ -35,43 +32,6 @@ class Browser(NamedTuple):
 
     project_id: str
     address_key: int | None
-
-
-class Admission(Protocol):
-    """Limits on one request, those of the process that owns the store, and the storage of its events."""
-
-    async def count_request(self, subject: str) -> None:
-        """Count the request to the project of that id; ApiError `rate_limited`.
-
-        A server's request that is refused before its project is known counts to its account.
-        """
-
-    def require_room(self, browser: Browser) -> None:
-        """Require that no quota of the project's browsers or the address is used up; ApiError."""
-
-    def count_bytes(self, browser: Browser, number: int) -> None:
-        """Count the bytes of a browser's body; ApiError `rate_limited` where they are too many."""
-
-    def count_events(self, browser: Browser, number: int) -> None:
-        """Count the events of a browser's body; ApiError `rate_limited` where they are too many."""
-
-    async def confirm(self, size: int | None) -> None:
-        """Wait until what is counted so far is decided, before work on a body of `size` bytes; ApiError."""
-
-    async def mark_not_counted(
-        self, events: DecodedEvents, found: dict[int, Exclusion], cached: CachedProject
-    ) -> DecodedEvents:
-        """Mark those of the exposures `found` by `find_excluded` that do not count."""
-
-    async def store(self, project_id: str, events: DecodedEvents, size: int) -> None:
-        """Return once events, of `size` bytes in memory, are on disk; raises as `Ingest.submit`."""
-
-
-class NotesRefusals(Protocol):
-    """A record of refused keys."""
-
-    def note(self, request: HTTPConnection, way: Way, refused: RefusedKey, /) -> Mapping[str, str]:
-        """Note a refusal, and return the headers of its answer."""
 
 
 class SdkServices(Protocol):
@@ -94,7 +54,7 @@ class SdkServices(Protocol):
         """Hashes of network addresses."""
 
     @property
-    def key_refusals(self) -> NotesRefusals:
+    def key_refusals(self) -> KeyRefusals:
         """Notes of refused keys."""
 
     @property
@@ -109,12 +69,12 @@ class SdkServices(Protocol):
     def turns(self) -> Turns:
         """Turns of long work."""
 
-    def admission(self, request: Request) -> Admission:
+    def admission(self, request: Request) -> "Admission":
         """Begin the admission of a request."""
 
 
 class VisitServices(SdkServices, Protocol):
-    """Services that decisions on visitors and the snippet need, in the process that owns the store."""
+    """Services that decisions on visitors and the snippet need."""
 
     @property
     def encoded_bodies(self) -> EncodedBodies:
@@ -141,8 +101,8 @@ class VisitServices(SdkServices, Protocol):
         """Storage of events."""
 
 
-class OwnAdmission(msgspec.Struct, frozen=True):
-    """Admission in the process that owns the store, where each call takes effect at once."""
+class Admission(msgspec.Struct, frozen=True):
+    """Limits on one request, and the storage of its events; each call takes effect at once."""
 
     request: Request
     requests_per_minute: int
@@ -152,7 +112,10 @@ class OwnAdmission(msgspec.Struct, frozen=True):
     ingest: Ingest
 
     async def count_request(self, subject: str) -> None:
-        """Count the request; ApiError `rate_limited`."""
+        """Count the request to the project of that id; ApiError `rate_limited`.
+
+        A server's request that is refused before its project is known counts to its account.
+        """
         count = partial(self.limits.count, f"sdk/{subject}", self.requests_per_minute)
         # Counting in memory takes less time than handing it to a worker thread.
         window = count() if self.limits.is_local else await in_thread(count)
@@ -170,9 +133,6 @@ class OwnAdmission(msgspec.Struct, frozen=True):
     def count_events(self, browser: Browser, number: int) -> None:
         """Count events; ApiError `rate_limited`."""
         self.quotas.count_events(*browser, number)
-
-    async def confirm(self, size: int | None) -> None:
-        """Return at once: everything is decided when it is counted."""
 
     async def mark_not_counted(
         self, events: DecodedEvents, found: dict[int, Exclusion], cached: CachedProject

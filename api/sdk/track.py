@@ -65,7 +65,6 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
     if is_browser:
         browser = Browser(project.id, received.address_key)
         admission.count_events(browser, len(received.body.events))
-    await admission.confirm(received.body.size)
     context = RequestContext(
         received_us=utc_now_us(),
         project_ids=received.cached.ids,

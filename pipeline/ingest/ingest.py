@@ -16,7 +16,7 @@ from pipeline.ingest.event_commits import EventCommits
 from pipeline.ingest.loader import BulkBeginning, Loader, ProjectListener
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spool_writer import Listener, SpoolWriter
-from pipeline.ingest.spooled_events import ROW_BYTES, EncodedRows, decode_groups
+from pipeline.ingest.spooled_events import ROW_BYTES, decode_groups
 from pipeline.ingest.submissions import Submission
 from pipeline.settings import Settings
 from pipeline.store.event_columns import EventRow
@@ -101,21 +101,14 @@ class Ingest:
         if rows:
             await told(partial(self.put, project_id, rows, ROW_BYTES * len(rows) if size is None else size))
 
-    def put(
-        self,
-        project_id: str,
-        rows: Sequence[EventRow],
-        size: int,
-        tell: Tell,
-        encoded: EncodedRows | None = None,
-    ) -> None:
-        """Queue rows of `size` bytes in memory, which may be `encoded` already.
+    def put(self, project_id: str, rows: Sequence[EventRow], size: int, tell: Tell) -> None:
+        """Queue rows of `size` bytes in memory.
 
         `tell` is called once they are on disk, or with an error as `submit` raises it;
         OverloadedError is raised at once.
         """
         loop = asyncio.get_running_loop()
-        self._writer.put(Submission(project_id, rows, size, loop, tell, encoded))
+        self._writer.put(Submission(project_id, rows, size, loop, tell))
 
     def write_now(self, project_id: str, table: pl.DataFrame) -> None:
         """Store one batch of events in a transaction of its own, from any thread.

@@ -112,8 +112,7 @@ class SpoolWriter:
             encoded = list[tuple[Submission, EncodedRows]]()
             for submission in group:
                 try:
-                    rows = encode_rows(submission.rows) if submission.encoded is None else submission.encoded
-                    encoded.append((submission, rows))
+                    encoded.append((submission, encode_rows(submission.rows)))
                 except Exception:
                     logger.exception("events of project %s were not stored", submission.project_id)
                     self._answer([submission], _NOT_STORED)

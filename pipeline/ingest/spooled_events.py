@@ -47,7 +47,6 @@ class EventGroup(msgspec.Struct, frozen=True):
 
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_decode_rows: Final = msgspec.msgpack.Decoder(list[EventRow]).decode
 _decode: Final = msgspec.msgpack.Decoder(list[tuple[str, int, list[EventRow]]]).decode
 _decode_any: Final = msgspec.msgpack.Decoder(list[tuple[str, int, list[list[Any]]]]).decode
 
@@ -55,11 +54,6 @@ _decode_any: Final = msgspec.msgpack.Decoder(list[tuple[str, int, list[list[Any]
 def encode_rows(rows: Sequence[EventRow]) -> EncodedRows:
     """Encode the events of one request; raises where a value has no encoding."""
     return msgspec.Raw(_encoder.encode(rows))
-
-
-def decode_rows(encoded: EncodedRows) -> list[EventRow]:
-    """Decode the events of one request; msgspec.ValidationError."""
-    return _decode_rows(encoded)
 
 
 def encode_groups(groups: Sequence[tuple[str, int, EncodedRows]]) -> bytes:

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import msgspec
 
-from pipeline.ingest.spooled_events import EncodedRows
 from pipeline.store.event_columns import EventRow
 from pipeline.taskless import Tell
 
@@ -22,8 +21,6 @@ class Submission(msgspec.Struct, frozen=True, eq=False):
     size: int
     loop: asyncio.AbstractEventLoop
     tell: Tell
-    # The rows as the spool has them, where they came encoded.
-    encoded: EncodedRows | None = None
 
 
 def resolve(submissions: Sequence[Submission], error: Callable[[], Exception] | None = None) -> None:
