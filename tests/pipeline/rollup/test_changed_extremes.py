@@ -116,7 +116,7 @@ def test_extremes_are_those_of_all_rows_after_every_change(cursor: Cursor) -> No
     rows, longest = first_rows(cursor, rng), 0
     for number, experiment_id in enumerate(IDS):
         extremes.fill(cursor, experiment_id, KEPT[number])
-    for now in range(1, trials(40, 400)):
+    for now in range(1, trials(25, 400)):
         rows = step(cursor, rows, rng, now)
         for number, experiment_id in enumerate(IDS):
             kept, table = of_table(cursor, experiment_id), visitors.result_table("extremes", experiment_id)
