@@ -15,6 +15,11 @@ def find_persons(links: pl.DataFrame, *, received_until: int) -> "PersonKeys":
         return PersonKeys(identities.fetch())
 
 
+def has_id(name: str) -> pl.Expr:
+    """Replace ids by true; null stays null. Only whether there is one matters, as keys are compared."""
+    return pl.when(pl.col(name).is_not_null()).then(pl.lit(value=True)).alias(name)
+
+
 @dataclass(frozen=True, slots=True)
 class PersonKeys:
     """Keys of persons, by those of events."""

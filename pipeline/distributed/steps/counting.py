@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline.distributed import named_frames
 from pipeline.distributed.counted_groups import CountedGroup
-from pipeline.distributed.persons import PersonKeys
+from pipeline.distributed.persons import PersonKeys, has_id
 from pipeline.distributed.scratch import Scratch
 from pipeline.rollup.aggregates import add_up
 from pipeline.rollup.changed_rows import VisitorRows
@@ -58,6 +58,7 @@ class CountStep:
             "is_repeat": pl.Boolean(),
             "device_key": pl.UInt64(),
             **{name: EVENT_SCHEMA.get(name, pl.Int64()) for name in columns},
+            "visitor_id": pl.Boolean(),
         }
     )
     returned: ClassVar[pl.Schema] = named_frames.SCHEMA
@@ -72,7 +73,7 @@ class CountStep:
         own = self.persons.add(events).select(
             pl.col("seq").is_in(self.repeats.implode()).alias("is_repeat"),
             pl.col("visitor_key").alias("device_key"),
-            pl.when(pl.col("visitor_id").is_not_null()).then(pl.lit("")).alias("visitor_id"),
+            has_id("visitor_id"),
             person.alias("visitor_key"),
             pl.when(has_segments).then(pl.col(_OF_SEGMENTS)),
             pl.exclude(*_OF_SEGMENTS, "visitor_id", "visitor_key", "person_key"),

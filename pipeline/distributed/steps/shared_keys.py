@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline.distributed import named_frames
 from pipeline.distributed.event_files import UnusableEventsError
+from pipeline.distributed.persons import has_id
 from pipeline.distributed.scratch import LAST_SEQ, LINKS, PROJECT, Scratch
 from pipeline.rollup.read_events import find_repeated_keys
 from pipeline.store.warehouse.incremental import identity_links
@@ -24,7 +25,7 @@ KINDS: Final = {
     LINKED: LINKS,
     REPEATS: pl.Schema({"received_until": pl.Int64, "seq": pl.Int64}),
     ORDERS: pl.Schema(
-        {"transaction_key": pl.UInt64, "seq": pl.Int64, "visitor_key": pl.UInt64, "visitor_id": pl.String}
+        {"transaction_key": pl.UInt64, "seq": pl.Int64, "visitor_key": pl.UInt64, "visitor_id": pl.Boolean}
     ),
 }
 # Keys by which a row is sent: of all events, of those of users and of orders.
@@ -54,7 +55,7 @@ class KeyStep:
             "received_at": pl.Int64,
             "sender": pl.String,
             "not_counted": pl.String,
-            "visitor_id": pl.String,
+            "visitor_id": pl.Boolean,
             "visitor_key": pl.UInt64,
             "user_key": pl.UInt64,
         }
@@ -63,8 +64,7 @@ class KeyStep:
 
     def split(self, events: pl.DataFrame) -> pl.DataFrame:
         """Send the keys of events; ids themselves are not sent."""
-        known = pl.when(pl.col("visitor_id").is_not_null()).then(pl.lit("")).alias("visitor_id")
-        rows = events.with_columns(known)
+        rows = events.with_columns(has_id("visitor_id"))
         of_visitors = rows.filter(pl.col("visitor_id").is_not_null())
         linked = of_visitors.filter(pl.col("user_key").is_not_null())
         is_sent = self._part_of("user_key") == self._part_of("visitor_key")
