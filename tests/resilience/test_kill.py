@@ -144,4 +144,6 @@ def test_every_acknowledged_event_is_there_once_after_kills(tmp_path: Path, kill
     again = [event_id for ids in unanswered for event_id in ids]
     with a_service(store, tmp_path / "log") as service:
         send_again(service.port, again)
-        assert visitors_counted(service.port, token) == len(acknowledged) + len(again)
+        # Beside the jobs of a start, a read tells what was published before.
+        expected = len(acknowledged) + len(again)
+        wait_until(lambda: visitors_counted(service.port, token) == expected)

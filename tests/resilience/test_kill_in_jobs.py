@@ -16,6 +16,7 @@ from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_sto
 from tests.resilience.kills import KillLoop, Workers
 from tests.resilience.services import Service, a_service
 from tests.resilience.store_parts import parts_of
+from tests.waiting import wait_until
 
 JOBS = ("publication", "nightly rebuild", "snapshots", "checkpoint", "deletion", "schedule", "opening")
 PROJECTS = ("prj_kept", "prj_gone")
@@ -75,7 +76,9 @@ def survive(tmp_path: Path, workers: Workers) -> Callable[[str, int], None]:
         store = KillLoop(workers, job, prepared, tmp_path, parts_of).survive(kills, seed=JOBS.index(job))
         kept = PROJECTS[:1] if job == "deletion" else PROJECTS
         with a_service(store, tmp_path / "log") as service:
-            assert [visitors_counted(service, token, one) for one in kept] == [BEFORE + NEW] * len(kept)
+            # Beside the jobs of a start, a read tells what was published before.
+            expected = [BEFORE + NEW] * len(kept)
+            wait_until(lambda: [visitors_counted(service, token, one) for one in kept] == expected)
         with a_working_store(store) as opened:
             assert [opened.rollup.rebuild(one).drifted for one in kept] == [()] * len(kept)
 
