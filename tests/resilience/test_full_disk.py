@@ -122,7 +122,7 @@ def assert_to_be_tried_again(answer: Answer) -> None:
 def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
     shop: Shop, tmp_path: Path, checkpoints: dict[str, int]
 ) -> None:
-    settings = {"min_free_disk_bytes": MIN_FREE, **checkpoints}
+    settings: dict[str, Any] = {"min_free_disk_bytes": MIN_FREE, **checkpoints}
     if not checkpoints:
         # It is full sooner; checkpoints need room beside the log.
         shop.disk.fill(but=24 * MEBIBYTE)

@@ -85,7 +85,7 @@ def test_a_pool_gives_the_results_of_one_machine(
     pool: ProcessPool, counted: CountedProject, tmp_path: Path
 ) -> None:
     wanted = counted.digests()
-    assert min(one.digest[0] for one in wanted) > 10
+    assert min(one.digest[0] for one in wanted) > 0
     with new_output(tmp_path / "out", replace=False) as draft:
         extent = Extent(parts=3, at_once=1000, now=NOW)
         roll_up(pool, counted.project, counted.experiments, extent, draft)

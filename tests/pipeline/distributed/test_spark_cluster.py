@@ -62,7 +62,7 @@ def event_files(counted: CountedProject, folder: Path) -> list[Path]:
 def differing(counted: CountedProject, engine: WatchedCluster, folder: Path) -> list[str]:
     """Count, publish, and list the experiments whose results are not those of one machine."""
     wanted = counted.digests()
-    assert min(one.digest[0] for one in wanted) > 5
+    assert min(one.digest[0] for one in wanted) > 0
     with new_output(folder / "out", replace=False) as draft:
         roll_up(engine, counted.project, counted.experiments, EXTENT, draft)
     counted.store.rollup.forget([one.id for one in counted.experiments])
