@@ -179,7 +179,11 @@ def test_what_is_due_does_not_depend_on_the_start_of_the_process(tmp_path: Path)
         assert runs_of(store, project, "rebuild") == ["done"] * 4
     # A day's events, and those of the hours since the last midnight.
     assert max(removed) == 6
-    assert [number for number, (before, after) in enumerate(pairwise(removed)) if after < before] == [4, 7, 10]
+    assert [number for number, (before, after) in enumerate(pairwise(removed)) if after < before] == [
+        4,
+        7,
+        10,
+    ]
 
 
 def test_jobs_are_noted_once_they_were_done(store: WorkingStore, calendar: Calendar) -> None:

@@ -37,7 +37,9 @@ class Service:
     now: datetime = STARTED
     store: WorkingStore = field(init=False)
 
-    def live(self, days: SimulatedDays, project: Project, *, first: int = 0, last: int, each: int = 1) -> None:
+    def live(
+        self, days: SimulatedDays, project: Project, *, first: int = 0, last: int, each: int = 1
+    ) -> None:
         """Let visitors arrive on each day, and record the look that is due on the evenings of some."""
         for day in range(first, last, each):
             self.now = STARTED + (day + each) * DAY
