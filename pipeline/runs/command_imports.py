@@ -166,7 +166,8 @@ def _write(path: Path, content: CommandImport | CommandOutcome) -> None:
     draft = path.with_name(f"{path.name}.new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNERS_FILE)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(content))
+        # The days of a report are a sequence of its own.
+        file.write(msgspec.json.encode(content, enc_hook=list))
     draft.replace(path)
 
 
