@@ -52,7 +52,7 @@ def count_events(paths: Iterable[Path]) -> int:
 
 def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Read columns of a file with the types of SCHEMA, in batches; those that it lacks are null."""
-    file = pl.scan_parquet(path)
+    file = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     stored = file.collect_schema().names()
     lacking = [pl.lit(None, SCHEMA[name]).alias(name) for name in columns if name not in stored]
     wanted = file.select(name for name in columns if name in stored)

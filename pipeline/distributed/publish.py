@@ -139,8 +139,8 @@ class _GroupFiles:
         }
         for path in sorted((self.folder / "visitors").glob("*.parquet")):
             orders_path = self.folder / "orders" / path.name
-            counted = pl.read_parquet(path)
-            orders = pl.read_parquet(orders_path) if orders_path.is_file() else _NO_ORDERS
+            counted = pl.read_parquet(path, glob=False)
+            orders = pl.read_parquet(orders_path, glob=False) if orders_path.is_file() else _NO_ORDERS
             rows["visitors"] += counted.height
             rows["orders"] += orders.height
             yield CountedVisitors(self._keep(as_categories(counted, kind)), self._keep(orders), last)

@@ -41,13 +41,13 @@ def _count_rows(erasing: Erasing, *, until: int | None) -> int:
     is_before = True if until is None else pl.col("seq") <= until
     found = 0
     for file in manifest.events:
-        rows = pl.scan_parquet(folder / file.path).filter(is_before)
+        rows = pl.scan_parquet(folder / file.path, glob=False).filter(is_before)
         found += _height(rows.filter(of_person | pl.col("user_key").is_in(keys)))
     for one in manifest.experiments:
         if one.id in erased.sums_kept:
-            found += _height(pl.scan_parquet(folder / one.visitors.path).filter(of_person))
+            found += _height(pl.scan_parquet(folder / one.visitors.path, glob=False).filter(of_person))
             texts = pl.DataFrame(erased.segments[one.id], _SEGMENT, orient="row")
-            sums = pl.scan_parquet(folder / one.aggregates.path)
+            sums = pl.scan_parquet(folder / one.aggregates.path, glob=False)
             found += _height(sums.join(texts.lazy(), on=list(_SEGMENT), how="semi"))
     return found
 

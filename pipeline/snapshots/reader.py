@@ -136,7 +136,7 @@ class Snapshot:
         """
         entry = self.experiment(experiment)
         names = _goal_names(entry.goals)
-        counted = pl.scan_parquet(self.path(entry.visitors))
+        counted = pl.scan_parquet(self.path(entry.visitors), glob=False)
         of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
         kinds = (
             *(
@@ -216,7 +216,7 @@ class Snapshot:
 
     def _scan(self, files: Iterable[DataFile]) -> pl.LazyFrame:
         paths = [self.path(file) for file in files]
-        return pl.scan_parquet(paths) if paths else pl.LazyFrame()
+        return pl.scan_parquet(paths, glob=False) if paths else pl.LazyFrame()
 
 
 def _goal_of(goal: SnapshotGoal, name: str) -> FrameGoal:

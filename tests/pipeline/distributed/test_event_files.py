@@ -56,3 +56,11 @@ def test_a_column_that_a_later_version_added_is_null(tmp_path: Path) -> None:
     (path,) = find_files(tmp_path, "prj")
     (read,) = read_batches(path, ["seq", "language", "country"])
     assert read.rows() == [(7, None, "DE")]
+
+
+def test_a_folder_of_any_name_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "project=prj_1" / "out[1]*"
+    folder.mkdir(parents=True)
+    pl.DataFrame([{"seq": 7}], schema_overrides=SCHEMA).write_parquet(folder / "a.parquet")
+    (read,) = read_batches(folder / "a.parquet", ["seq"])
+    assert read["seq"].to_list() == [7]

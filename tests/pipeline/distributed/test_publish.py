@@ -36,10 +36,10 @@ def output(counted: CountedProject, tmp_path: Path) -> Path:
 
 def rolled_up(counted: CountedProject, tmp_path: Path) -> Path:
     """Count everything that is stored, into a folder."""
-    with new_output(tmp_path / "out", replace=False) as draft:
+    with new_output(tmp_path / "out[1]", replace=False) as draft:
         extent = Extent(parts=1, at_once=1000, now=NOW)
         roll_up(OneProcess(counted.events()), counted.project, counted.experiments, extent, draft)
-    return tmp_path / "out"
+    return tmp_path / "out[1]"
 
 
 def test_publishing_twice_changes_nothing(counted: CountedProject, output: Path) -> None:
