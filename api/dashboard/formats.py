@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from api.dashboard.interval_bar import IntervalBar
 from engine.analysis.results.formatting import exact_money, listed
-from engine.analysis.results.report import DecisionSummary
+from engine.analysis.results.report import DecisionSummary, Reason, Recommendation
 from engine.analysis.results.rounding import round_percent
 from engine.analysis.results.status_words import STATUS_WORDS, StatusWord, shown_status
 from engine.analysis.results.variant_result import Interval, Metric, VariantResult, VariantStatus
-from engine.analysis.results.verdict_words import CHECK_WORDS
+from engine.analysis.results.verdict_words import CHECK_WORDS, VERDICT_WORDS, ShortWord, verdict_of
 
 ABSENT: Final = "\N{EN DASH}"
 _MINUTE: Final = 60
@@ -41,6 +42,17 @@ def change(value: float | None) -> str:
     return "0%" if text in {"+0.0%", "-0.0%"} else text.replace("-", "\N{MINUS SIGN}")
 
 
+def axis_number(share: float) -> str:
+    """Format a number of an axis: +20%, and 0 in its middle."""
+    return f"{100 * share:+g}%".replace("-", "\N{MINUS SIGN}") if share else "0"
+
+
+def bar_label(bar: IntervalBar) -> str:
+    """Say a bar in words: "+15.8%, from +11.6% to +20.2%"."""
+    said = change(percent_of(bar.point))
+    return said if bar.interval is None else f"{said}, from {interval(bar.interval)}"
+
+
 def interval(value: Interval | None) -> str:
     """Format an interval of a change: "+6.2% to +29.2%"; an open end is infinite."""
     if value is None:
@@ -65,6 +77,11 @@ def metric(value: Metric) -> str:
 def shown(status: VariantStatus, decision: DecisionSummary | None = None) -> StatusWord:
     """Return the word of a status, as it is shown beside a verdict."""
     return STATUS_WORDS[status if decision is None else shown_status(status, decision)]
+
+
+def verdict_word(decided: tuple[Recommendation, Reason | None]) -> ShortWord:
+    """Return the word of a recommendation with its reason."""
+    return VERDICT_WORDS[verdict_of(*decided)]
 
 
 def levels(variants: Iterable[VariantResult]) -> str:
@@ -114,11 +131,13 @@ def _time(value: str | datetime) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
-FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | None]]] = {
+FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | ShortWord | None]]] = {
     "count": count,
     "percent": percent,
     "percent_of": percent_of,
     "change": change,
+    "axis_number": axis_number,
+    "bar_label": bar_label,
     "interval": interval,
     "money": money,
     "metric": metric,
@@ -128,6 +147,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | None]]] = {
     "words": words,
     "check_label": check_label,
     "shown": shown,
+    "verdict_word": verdict_word,
     "levels": levels,
     "as_json": as_json,
 }

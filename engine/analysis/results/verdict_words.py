@@ -1,11 +1,12 @@
-"""Words of recommendations, reasons and health checks: label, tone, sentence, and section of the docs."""
+"""Words of recommendations, reasons, verdicts, statuses and health checks: label, tone, sentence, section."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal, get_args
 
 from engine.analysis.results.report import Reason, Recommendation, Tone
+from engine.vocabulary import Status
 
 # The page with a section for every recommendation, reason and check, named as its code.
 PAGE: Final = "docs/verdicts.md"
@@ -18,6 +19,22 @@ class OutcomeWords:
     label: str
     tone: Tone
     sentence: str
+
+
+# A recommendation, told apart from a review that has found no difference.
+Verdict = Literal[
+    "ship", "rollback", "review", "no_difference", "fix_data", "keep_running", "insufficient_data"
+]
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class ShortWord:
+    """A word for lists, with its tone and the shape that stands beside it."""
+
+    label: str
+    tone: Tone | Literal["active"]
+    shape: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +99,28 @@ OUTCOMES: Final[Mapping[tuple[Recommendation, Reason | None], OutcomeWords]] = M
     }
 )
 
+VERDICT_WORDS: Final[Mapping[Verdict, ShortWord]] = MappingProxyType(
+    {
+        "ship": ShortWord("Ship", "positive", "triangle-up"),
+        "rollback": ShortWord("Roll back", "negative", "triangle-down"),
+        "review": ShortWord("Review", "warning", "attention"),
+        "no_difference": ShortWord("No difference", "neutral", "equal"),
+        "fix_data": ShortWord("Fix data", "warning", "diamond"),
+        "keep_running": ShortWord("Keep running", "active", "ring"),
+        "insufficient_data": ShortWord("Too early", "neutral", "dashed-ring"),
+    }
+)
+LIFE_WORDS: Final[Mapping[Status, ShortWord]] = MappingProxyType(
+    {
+        "draft": ShortWord("Draft", "neutral", "dashed-ring"),
+        "scheduled": ShortWord("Scheduled", "neutral", "dashed-ring"),
+        "running": ShortWord("Running", "active", "ring"),
+        "paused": ShortWord("Paused", "neutral", "pause"),
+        "completed": ShortWord("Ended", "neutral", "circle"),
+        "archived": ShortWord("Archived", "neutral", "circle"),
+    }
+)
+
 CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
     {
         "sample_ratio": CheckWords("Sample ratio", "Visitors are split as the weights say."),
@@ -137,6 +176,11 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
 def section_of(code: str) -> str:
     """Return the section of the docs about a recommendation, a reason or a check."""
     return f"{PAGE}#{code}"
+
+
+def verdict_of(recommendation: Recommendation, reason: Reason | None) -> Verdict:
+    """Return the verdict of a recommendation with its reason."""
+    return "no_difference" if reason == "no_difference" else recommendation
 
 
 def label_of(recommendation: str, reason: str | None) -> str:
