@@ -65,6 +65,8 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "experiment_locked": ErrorCode(422),
     "field_locked": ErrorCode(422),
     "not_draft": ErrorCode(422),
+    "already_decided": ErrorCode(422),
+    "open_risks": ErrorCode(422),
     "metric_in_use": ErrorCode(422, (MetricInUseError,)),
     "last_owner": ErrorCode(422, (LastOwnerError,)),
     "rate_limited": ErrorCode(429, (QueueFullError, UploadsFullError)),

@@ -26,6 +26,7 @@ from api.schemas.inputs import (
     SAMPLE_SIZE_INPUT,
     SDK_KEY_ROTATION,
     SECRET_ROTATION,
+    SHIP_INPUT,
     TRACK_BATCH,
     VISIT,
     WEBHOOK_INPUT,
@@ -38,6 +39,7 @@ BODIES: Final = (
     PROJECT_INPUT.as_changes,
     EXPERIMENT_INPUT,
     EXPERIMENT_INPUT.as_changes,
+    SHIP_INPUT,
     METRIC_INPUT,
     METRIC_INPUT.as_changes,
     RUN_INPUT,
@@ -72,11 +74,13 @@ ABOUT: Final = (
 )
 
 
-def taking(body: Body | type[BaseModel], *, is_required: bool = True) -> dict[str, Any]:
+def taking(
+    body: Body | type[BaseModel], *, is_required: bool = True, example: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return what an operation adds to its description for the body that it takes."""
     name = body.name if isinstance(body, Body) else body.__name__
-    schema = {"$ref": REFERENCE + name}
-    return {"requestBody": {"required": is_required, "content": {"application/json": {"schema": schema}}}}
+    content = {"schema": {"$ref": REFERENCE + name}} | ({"example": example} if example else {})
+    return {"requestBody": {"required": is_required, "content": {"application/json": content}}}
 
 
 def document_of(app: FastAPI) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from api.routes import (
     results,
     runs,
     sdk_keys,
+    shipping,
     tools,
     visitors,
 )
@@ -36,6 +37,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     projects.router,
     sdk_keys.router,
     experiments.router,
+    shipping.router,
     results.router,
     exports.router,
     metrics.router,

@@ -5,6 +5,8 @@ from typing import Literal, get_args
 ExperimentType = Literal["redirect", "visual", "personalization"]
 Status = Literal["draft", "scheduled", "running", "paused", "completed", "archived"]
 LifecycleTrigger = Literal["start", "pause", "resume", "complete", "archive"]
+# What is decided about an experiment that is over.
+ConclusionDecision = Literal["ship", "keep_control", "inconclusive"]
 UrlMatchType = Literal["exact", "starts_with", "ends_with", "contains", "wildcard", "regex"]
 UrlRuleType = Literal["include", "exclude"]
 Trigger = Literal["direct", "manual", "element_visible", "click", "url_change", "callback"]

@@ -41,6 +41,7 @@ SHARED_NAMES = {
     "segments": "effects by segment",
     "senders": "visitors and money by the kind of sender",
     "services": "the opened stores and services of a process",
+    "shipping": "the decision about an experiment",
     "tools": "calculations of the API, and the operations as MCP tools",
     "values": "single values: of input, of visitors",
     "visitor_values": "amounts and covariates by visitor",

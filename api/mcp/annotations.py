@@ -7,8 +7,9 @@ from mcp_types import ToolAnnotations
 
 
 def _annotations(
-    *, read_only: bool = False, destructive: bool | None = False, idempotent: bool | None = False
+    *, read_only: bool | None = None, destructive: bool | None = False, idempotent: bool | None = None
 ) -> ToolAnnotations:
+    """State the hints that differ from the protocol's defaults: writes, destructive, not idempotent."""
     return ToolAnnotations(
         read_only_hint=read_only,
         destructive_hint=destructive,
@@ -18,7 +19,7 @@ def _annotations(
 
 
 # The other hints are of tools that change something.
-READ_ONLY: Final = _annotations(read_only=True, destructive=None, idempotent=None)
+READ_ONLY: Final = _annotations(read_only=True, destructive=None)
 ADDITIVE: Final = _annotations()
 IDEMPOTENT: Final = _annotations(idempotent=True)
 DESTRUCTIVE: Final = _annotations(destructive=True, idempotent=True)

@@ -57,7 +57,7 @@ def build_server(app: FastAPI) -> Server:
         operation = operations.get(params.name)
         if operation is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list names them")
-        return await call(operation, arguments, request)
+        return await call(operation.asked_by(arguments), arguments, request)
 
     async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
         offered = await _offered(operations, context)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from fastapi import FastAPI
@@ -28,6 +28,9 @@ NO_TOOL: Final = {("POST", "/api/v1/account/api_keys")}
 NO_TOOLS_TAG: Final = "Webhooks"
 # The end of a path whose last id is only called `id`: the segment before says whose it is.
 OWN_ID: Final = re.compile(r"/([a-z_]+?)s/\{id\}")
+# Operations that are part of another tool, as the list has little room → that tool, and the argument that
+# asks for them.
+JOINED: Final[Mapping[str, tuple[str, str]]] = {"ship_experiment": ("complete_experiment", "decision")}
 CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."
 
 
@@ -44,6 +47,12 @@ class Operation:
     scopes: tuple[frozenset[str], ...]
     permissions: tuple[Permission, ...]
     tool: Tool
+    # By the argument that asks for it.
+    joined: Mapping[str, "Operation"] = field(default_factory=dict)
+
+    def asked_by(self, arguments: Mapping[str, Any]) -> "Operation":
+        """Return the operation that a call of the tool asks for: this one, or one that is joined to it."""
+        return next((one for name, one in self.joined.items() if arguments.get(name)), self)
 
     @property
     def own_id(self) -> str | None:
@@ -62,15 +71,31 @@ class Operation:
 
 
 def operations_of(app: FastAPI) -> dict[str, Operation]:
-    """Return every operation that a key can call, by operation id."""
+    """Return every operation that a key can call, by operation id; those of JOINED are in their tools."""
     document = app.openapi()
     components = document["components"]["schemas"]
     permissions = permissions_of(app)
-    return {
+    found = {
         name: _operation(method, path, described, components, permissions[name])
         for method, path, described in _described(document)
         for name in (described["operationId"],)
     }
+    for name, (tool, argument) in JOINED.items():
+        found[tool] = _joined(found[tool], argument, found.pop(name))
+    return found
+
+
+def _joined(operation: Operation, argument: str, other: Operation) -> Operation:
+    """Join another operation, whose arguments the tool then takes, too; none of them is required."""
+    schema = operation.tool.input_schema
+    properties = {**other.tool.input_schema["properties"], **schema["properties"]}
+    tool = operation.tool.model_copy(
+        update={
+            "description": f"{operation.tool.description} With `{argument}`: {other.tool.description}",
+            "input_schema": {**schema, "properties": properties},
+        }
+    )
+    return replace(operation, tool=tool, joined={**operation.joined, argument: other})
 
 
 def _described(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

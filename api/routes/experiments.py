@@ -183,15 +183,21 @@ def complete_experiment(
     experiment: WritableExperimentInPath, results: ResultsDep
 ) -> Single[CompletedExperiment]:
     """End the experiment: no more visitors are assigned, and results are frozen."""
-    ended = experiment.changed(lifecycle.complete)
-    lost = results.open_visitors(ended, experiment.project, now=experiment.now)
-    return Single(data=CompletedExperiment(**described(ended), open_visitors=lost))
+    return completed(experiment, experiment.changed(lifecycle.complete), results)
 
 
 @router.post("/{id}/archive", responses=documented_write("invalid_transition"))
 def archive_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Hide a completed experiment from the default listing; its results are kept."""
     return experiment.change(lifecycle.archive)
+
+
+def completed(
+    experiment: ExperimentInPath, ended: ExperimentValue, results: ResultsDep
+) -> Single[CompletedExperiment]:
+    """Answer with an experiment that has just ended, and with what its end has lost."""
+    lost = results.open_visitors(ended, experiment.project, now=experiment.now)
+    return Single(data=CompletedExperiment(**described(ended), open_visitors=lost))
 
 
 def _detail(experiment: ExperimentValue) -> Single[ExperimentDetail]:

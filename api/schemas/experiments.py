@@ -14,6 +14,7 @@ from engine.vocabulary import (
     Alternative,
     AnalysisMethod,
     ChangeAction,
+    ConclusionDecision,
     Correction,
     ExperimentType,
     GoalType,
@@ -104,6 +105,27 @@ class Goal(BaseModel):
     )
 
 
+class OpenRisk(BaseModel):
+    """A risk that was open when a variant was shipped."""
+
+    risk: str = Field(description="Name of a health check that alarmed, or id of a broken guardrail.")
+    message: str = Field(description="What was wrong then.")
+
+
+class Conclusion(BaseModel):
+    """What was decided about an experiment."""
+
+    decision: ConclusionDecision = Field(
+        description="`ship` a variant, `keep_control`, or `inconclusive`: neither was shown to be better."
+    )
+    variant_id: str | None = Field(description="The shipped variant; null for the other decisions.")
+    note: str = Field(description="Why, in the words of who decided.")
+    accepted_risks: list[OpenRisk] = Field(description="Risks in spite of which the variant was shipped.")
+    decided_at: datetime = Field(description="Time of the decision, in UTC.")
+    decided_by: str = Field(description="Id of the member.")
+    decided_by_name: str = Field(description="Name of the member at that time.")
+
+
 class Experiment(BaseModel):
     """An experiment as listed."""
 
@@ -139,6 +161,7 @@ class Experiment(BaseModel):
     analysis_method: AnalysisMethod
     score_label: str
     score_description: str
+    conclusion: Conclusion | None = Field(description="What was decided; null before.")
     effective_confidence_threshold: float = Field(
         description="Percent that score_value must reach: the confidence level, adjusted for the variants."
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.design.conclusion import ShipRequest
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.planning.calculator import SampleQuestion
@@ -78,6 +79,7 @@ def _with_components(name: str, schema: Schema) -> dict[str, Any]:
 EXPERIMENT_INPUT: Final = Body.of(
     "ExperimentInput", Experiment, "An experiment to create, with its variants, goals and targeting rules."
 )
+SHIP_INPUT: Final = Body.of("ShipInput", ShipRequest, "A decision about an experiment.")
 METRIC_INPUT: Final = Body.of("MetricInput", Metric, "A metric to create, by the same config as a goal.")
 PROJECT_INPUT: Final = Body.of("ProjectInput", Project, "A project to create.")
 SDK_KEY_ROTATION: Final = Body.of("SdkKeyRotation", SdkKeyRotation, "A replacement of the public key.")

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
+from engine.design.conclusion import Conclusion
 from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of
 from engine.design.invariants import (
     EXPERIMENT_RULES,
@@ -303,6 +304,9 @@ class Experiment:
     bucketing_version: Annotated[int, whole(1, 10**6), INTERNAL] = 1
     started_at: Annotated[datetime | None, Moment, ASSIGNED] = None
     completed_at: Annotated[datetime | None, Moment, ASSIGNED] = None
+    conclusion: Annotated[Conclusion | None, optional(record_of(Conclusion, "the conclusion")), ASSIGNED] = (
+        None
+    )
     weight_epochs: Annotated[
         tuple[WeightEpoch, ...],
         records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch"),

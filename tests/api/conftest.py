@@ -95,12 +95,15 @@ def places(unlimited: Customer) -> dict[str, str]:
     project = unlimited.a_project()
     experiment = unlimited.an_experiment(project)
     metric = unlimited.a_metric(project)
+    started = unlimited.an_experiment(project)
+    unlimited.post(f"{started}/start")
     project_id = project.rpartition("/")[2]
     describe_source(unlimited.services, "described", project_id)
     member = unlimited.services.catalog.members.add(unlimited.account.id, "bo@acme.example", "Bo")
     return {
         "project": project,
         "experiment": experiment,
+        "started": started,
         "metric": metric,
         "webhook": unlimited.a_webhook(project),
         "member": f"/account/members/{member.id}",

@@ -19,6 +19,7 @@ _NEW_KEY = {"name": "CI", "scopes": ["projects:read"]}
 _NEW_MEMBER = {"email_address": "cy@acme.example", "name": "Cy"}
 _RUN = {"kind": "rollup"}
 _IMPORT = {"source": "described"}
+_DECISION = {"decision": "inconclusive", "note": "Too few visitors."}
 _GRACE = {"grace_period_hours": 1}
 
 
@@ -89,6 +90,7 @@ MORE_OPERATIONS = (
     Operation("PATCH", "/api/v1/account/members/{id}", ("api_keys:write",), "keys", _NAME),
     Operation("DELETE", "/api/v1/account/members/{id}", ("api_keys:write",), "keys"),
     Operation("GET", "/api/v1/account/audit", ("account:read",), "keys"),
+    Operation("POST", f"{_EXPERIMENT}/ship", ("experiments:write",), "project", _DECISION, "running"),
     Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),
     Operation("GET", f"{_EXPERIMENT}/results/segments", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{id}/sdk_keys", ("projects:read",), "project"),

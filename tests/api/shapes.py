@@ -26,6 +26,7 @@ EXPERIMENT = {
     "score_label",
     "score_description",
     "effective_confidence_threshold",
+    "conclusion",
     "created_at",
     "updated_at",
 }

@@ -88,6 +88,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "update_project": ("PATCH", "{project}", SHOP),
     "create_experiment": ("POST", "{project}/experiments", WHOLE),
     "update_experiment": ("PATCH", "{experiment}", WHOLE),
+    "ship_experiment": ("POST", "{started}/ship", {"decision": "inconclusive", "note": "Too few visitors."}),
     "create_api_key": ("POST", "/account/api_keys", KEY),
     "create_member": ("POST", "/account/members", {**MEMBER, "email_address": "cy@acme.example"}),
     "update_member": ("PATCH", "{member}", MEMBER),

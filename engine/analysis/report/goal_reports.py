@@ -9,6 +9,7 @@ from engine.analysis.report.decision import summarize_decision
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.goal_days import GoalDays
 from engine.analysis.report.messages.table import message_for
+from engine.analysis.report.messages.variant_sentences import broken_guardrails
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.report import GoalReport, GoalSummary, HealthCheck
 from engine.analysis.results.variant_result import NO_NUMBERS, VariantResult
@@ -84,6 +85,10 @@ def _goal_report(
         summary=summary,
         decision=summarize_decision(context, message, summary),
         days=days,
+        breaks={
+            one.variant_id: broken_guardrails(context, [one], only=context.row).strip()
+            for one in context.found(context.decision.findings.broken)
+        },
     )
 
 

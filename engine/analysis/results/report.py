@@ -257,13 +257,17 @@ class DayResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalReport:
-    """Results, decision and days of one goal; variants in order, days keyed by variant id."""
+    """Results, decision and days of one goal; variants in order, days keyed by variant id.
+
+    `breaks` has the sentence on each variant that breaks this guardrail, by its id.
+    """
 
     goal: Goal
     variants: tuple[VariantResult, ...]
     summary: GoalSummary
     decision: DecisionSummary
     days: Sequence[tuple[date, dict[str, DayResult]]]
+    breaks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

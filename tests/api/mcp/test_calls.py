@@ -188,3 +188,14 @@ async def test_events_are_sent_by_a_key_that_may(
     assert stored["accepted"] == 1
     summary = await assistant.call("get_results_summary", **ids_of(experiment))
     assert summary["data"]["decision_summary"]["visitors"] == 1
+
+
+async def test_a_decision_goes_through_the_tool_that_completes(
+    assistant: Assistant, customer: Customer
+) -> None:
+    project = customer.a_project()
+    experiment = customer.an_experiment(project)
+    customer.post(f"{experiment}/start")
+    decision = {"decision": "inconclusive", "note": "Too few."}
+    said = await assistant.call("complete_experiment", **ids_of(experiment), **decision)
+    assert (said["data"]["status"], said["data"]["conclusion"]["note"]) == ("completed", "Too few.")

@@ -7,7 +7,7 @@ from mcp_types import Tool
 
 from api.mcp.guidance import WHEN
 from api.mcp.ship_answer import NAME
-from api.mcp.tools import Operation
+from api.mcp.tools import JOINED, Operation
 from tests import contract
 from tests.api.mcp.assistants import Assistant
 
@@ -33,7 +33,7 @@ def test_tools_are_the_documented_operations_that_take_a_key_and_answer_no_file(
     }
     files = {name for name, content in described.items() if set(content) - {"application/json"}}
     webhooks = {name for name in described if "webhook" in name}
-    assert described.keys() - files - operations.keys() == {"create_api_key", *webhooks}
+    assert described.keys() - files - operations.keys() == {"create_api_key", *webhooks, *JOINED}
     assert len(webhooks) == 8
     assert operations.keys() <= described.keys() - files
 

@@ -31,7 +31,14 @@ _EVENTS: Final[Mapping[Status, Event]] = {
 
 
 def announce_change(connection: Connection, before: Experiment, after: Experiment) -> None:
-    """Queue messages about a change of status, in the caller's transaction; nothing for other changes."""
+    """Queue messages about a new status and a conclusion, in the caller's transaction."""
+    _announce_status(connection, before, after)
+    if after.conclusion is not None and before.conclusion is None:
+        told = {name: getattr(after.conclusion, name) for name in ("decision", "variant_id", "note")}
+        announce(connection, after, "experiment.concluded", told, at=after.updated_at)
+
+
+def _announce_status(connection: Connection, before: Experiment, after: Experiment) -> None:
     event = _EVENTS.get(after.status)
     if event is None or after.status == before.status:
         return

@@ -11,6 +11,7 @@ Event = Literal[
     "experiment.resumed",
     "experiment.completed",
     "experiment.archived",
+    "experiment.concluded",
     "experiment.decision",
     "experiment.health_alarm",
 ]

@@ -1,0 +1,63 @@
+"""Shipping: the decision about an experiment."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from api.bodies.json_body import JsonObject
+from api.deps import ResultsDep
+from api.errors import BODY_CODES, KEY_CODES, documented
+from api.idempotency.route import IdempotentRoute
+from api.openapi import taking
+from api.preconditions import documented_write
+from api.routers import PREFIX, router_at
+from api.routes.experiments import ExperimentInPath, WritableExperimentInPath, completed
+from api.schemas.envelopes import Single
+from api.schemas.experiments import CompletedExperiment
+from api.schemas.inputs import SHIP_INPUT
+from engine.analysis.results.open_risks import open_risks
+from engine.design.conclusion import OpenRisk, ShipRequest
+from engine.design.shipping import DECIDABLE, Decider, ship
+from engine.validation.input_records import read_record
+from pipeline.results.results import Results
+
+router = router_at(
+    PREFIX + "/projects/{project_id}/experiments/{id}",
+    tags=["Experiments"],
+    route_class=IdempotentRoute,
+    responses=documented(*KEY_CODES, "not_found"),
+)
+_EXAMPLE = {
+    "decision": "ship",
+    "variant_id": "var_f3k9xq2m7w1c8n5d",
+    "note": "Fewer steps, more orders on every device.",
+    "accept_risks": [],
+}
+
+
+@router.post(
+    "/ship",
+    responses=documented_write(*BODY_CODES, "invalid_transition", "already_decided", "open_risks"),
+    openapi_extra=taking(SHIP_INPUT, example=_EXAMPLE),
+)
+def ship_experiment(
+    experiment: WritableExperimentInPath, body: JsonObject, results: ResultsDep
+) -> Single[CompletedExperiment]:
+    """Decide for good: ship a variant, keep the control, or neither; an open experiment is completed."""
+    request = read_record(body, ShipRequest, "a decision")
+    decide = partial(ship, request=request, risks=_risks(experiment, request, results), by=_by(experiment))
+    return completed(experiment, experiment.changed(decide), results)
+
+
+def _risks(experiment: ExperimentInPath, request: ShipRequest, results: Results) -> Sequence[OpenRisk]:
+    """List the open risks of what is to be shipped; none of what cannot be. NotFoundError."""
+    project = experiment.project
+    found = experiment.catalog.experiments.get(project.id, experiment.experiment_id)
+    if request.variant_id is None or found.status not in DECIDABLE or found.conclusion is not None:
+        return ()
+    return open_risks(results.shared_report(found, project, now=experiment.now), request.variant_id)
+
+
+def _by(experiment: ExperimentInPath) -> Decider:
+    caller = experiment.caller
+    member = experiment.catalog.members.get(caller.account.id, caller.key.member_id)
+    return Decider(member.id, member.name)

@@ -1,0 +1,74 @@
+"""Shipping: the decision about an experiment, which ends it where it has not ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from engine.design.conclusion import Conclusion, OpenRisk, ShipRequest
+from engine.design.experiment import Experiment
+from engine.design.lifecycle import OPEN, complete
+from engine.errors import InvalidDesignError, Problem, TransitionError
+from engine.vocabulary import Status
+
+DECIDABLE: tuple[Status, ...] = (*OPEN, "completed")
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """The member who decides, by id and name."""
+
+    member_id: str
+    name: str
+
+
+def ship(
+    experiment: Experiment, request: ShipRequest, risks: Sequence[OpenRisk], *, by: Decider, now: datetime
+) -> Experiment:
+    """Decide about an experiment, and complete it where it runs or is paused.
+
+    `risks` are those that are open now. Raises TransitionError `already_decided`, `invalid_transition`, or
+    `open_risks` with each that was not accepted; InvalidDesignError for a variant that cannot be shipped.
+    """
+    _require_decidable(experiment)
+    _require_shippable(experiment, request.variant_id)
+    if request.decision == "ship":
+        _require_accepted(experiment, risks, request.accept_risks)
+    ended = experiment if experiment.status == "completed" else complete(experiment, now=now)
+    conclusion = Conclusion(
+        decision=request.decision,
+        variant_id=request.variant_id,
+        note=request.note,
+        accepted_risks=tuple(risks) if request.decision == "ship" else (),
+        decided_at=now,
+        decided_by=by.member_id,
+        decided_by_name=by.name,
+    )
+    return replace(ended, conclusion=conclusion, updated_at=now)
+
+
+def _require_decidable(experiment: Experiment) -> None:
+    name, status = experiment.name, experiment.status
+    if experiment.conclusion is not None:
+        decided_at = experiment.conclusion.decided_at.isoformat()
+        raise TransitionError("already_decided", f"'{name}' was decided about at {decided_at}")
+    if status not in DECIDABLE:
+        message = f"'{name}' is {status} and cannot be decided about; it must be {' or '.join(DECIDABLE)}"
+        raise TransitionError("invalid_transition", message)
+
+
+def _require_shippable(experiment: Experiment, variant_id: str | None) -> None:
+    if variant_id is None:
+        return
+    variant = next((one for one in experiment.variants if one.id == variant_id), None)
+    if variant is None:
+        raise InvalidDesignError([Problem("variant_id", f"no variant has the id {variant_id!r}")])
+    if variant.is_control:
+        message = "is that of the control: to go on with it, the decision is keep_control"
+        raise InvalidDesignError([Problem("variant_id", message)])
+
+
+def _require_accepted(experiment: Experiment, risks: Sequence[OpenRisk], accepted: Sequence[str]) -> None:
+    missing = [Problem(one.risk, one.message) for one in risks if one.risk not in accepted]
+    if missing:
+        message = f"'{experiment.name}' has open risks; `accept_risks` has to name each of them to ship"
+        raise TransitionError("open_risks", message, missing)
