@@ -15,6 +15,11 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "pipeline/results/outside/counted_sums.py": "tests/pipeline/results/outside/test_publish_sums.py",
+    "pipeline/results/outside/needed_products.py": "tests/pipeline/results/outside/test_consistency.py",
+    "pipeline/results/outside/outside_observation.py": "tests/pipeline/results/outside/test_publish_sums.py",
+    "pipeline/results/outside/visitor_needs.py": "tests/pipeline/results/outside/test_publish_sums.py",
+    "pipeline/store/warehouse/product_sums.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/results/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
     "pipeline/store/warehouse/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
     "pipeline/store/warehouse/extremes.py": "tests/pipeline/rollup/test_changed_extremes.py",

@@ -227,14 +227,19 @@ WAREHOUSE: Final = (
         medium="warehouse",
         where="published_rollups",
         texts=columns(
-            team="dimensions",
+            team="dimensions sums_from",
             nothing="experiment_id fingerprint rules covered_seq as_of last_exposed_at variants goals "
-            "is_final",
+            "is_final sums_digest",
         ),
     ),
     *(
         Holder(name=name, medium="warehouse", where=table, texts=columns(nothing=names))
         for name, table, names in (
+            (
+                "products of values, counted outside",
+                "products_*",
+                "dimension value variant goal day product high low",
+            ),
             ("numbers of late visits", "late_visits", "project_id experiment_id day visits"),
             ("numbers of visitors by minute", "visitor_minutes_*", "minute visitors converted"),
             ("experiments of these", "totalled_experiments", "project_id experiment_id primary_goal"),

@@ -121,9 +121,12 @@ class Observation:
             self._align(cells),
             cohorts=None if cohorts is None else self._align(cohorts),
             known=None if known is None else self._align(known),
-            left_out=dimensions_left_out(self.everyone.cursor, self.experiment, self.published),
+            left_out=self._left_out(),
             as_of=self.as_of,
         )
+
+    def _left_out(self) -> dict[str, str]:
+        return dimensions_left_out(self.everyone.cursor, self.experiment, self.published)
 
     def _no_segments(self) -> SegmentEvidence:
         """Say of each dimension why its segments are not compared with all others at once."""

@@ -26,6 +26,7 @@ from pipeline.results.filters import (
     validate_dimension,
 )
 from pipeline.results.observation import Observation, published_at
+from pipeline.results.outside.outside_observation import OutsideObservation
 from pipeline.results.project_totals import ProjectTotals
 from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.results_version import ResultsVersion
@@ -120,7 +121,11 @@ class Results:
         self, experiment: Experiment, project: Project, filters: SegmentFilters, now: datetime
     ) -> _Asked:
         is_fresh = self.bring_up_to_date(experiment, project)
-        return _Asked(experiment, project, filters.segment, now, now if is_fresh else None)
+        published = self._rollup.publications.find(experiment.id)
+        # Sums from outside are of their own time, whatever this service has counted since.
+        is_outside = published is not None and published.sums_from is not None
+        counted = now if is_fresh and not is_outside else None
+        return _Asked(experiment, project, filters.segment, now, counted)
 
     def _report_of(self, read: _Asked, *, is_finished: bool = False) -> Report:
         evidence, currency = self._evidence_of(read), read.project.revenue_currency
@@ -165,7 +170,8 @@ class Results:
             return True
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find(cursor, experiment.id)
-            return published is not None and has_rows(cursor, experiment.id)
+            is_outside = published is not None and published.sums_from is not None
+            return is_outside or (published is not None and has_rows(cursor, experiment.id))
 
     def evidence(
         self,
@@ -184,7 +190,7 @@ class Results:
     def _evidence_of(self, read: _Asked) -> Evidence:
         version, compute = partial(self._version_of_evidence, read), partial(self._read_evidence, read)
         found, was_kept = self._evidence.get(read.question, version, compute)
-        return replace(found, as_of=read.now) if was_kept and found.as_of else found
+        return replace(found, as_of=read.now) if was_kept and found.as_of and read.fresh_at else found
 
     def _read_evidence(self, read: _Asked) -> Evidence:
         experiment, timezone = read.experiment, read.project.timezone
@@ -225,7 +231,7 @@ class Results:
         read = self._asked(experiment, project, _NO_FILTERS, now)
         version, compute = partial(self._version_of_evidence, read), partial(self._read_segments, read)
         found, was_kept = self._of_segments.get(read.question, version, compute)
-        return replace(found, as_of=now) if was_kept and found.as_of else found
+        return replace(found, as_of=now) if was_kept and found.as_of and read.fresh_at else found
 
     def _read_segments(self, read: _Asked) -> SegmentEvidence:
         with self._observing(read) as observation:
@@ -313,7 +319,8 @@ class Results:
             if everyone.has_units != is_clustered(experiment.unit):
                 yield None
                 return
-            yield Observation(everyone, experiment, published, read.fresh_at or published_at(published))
+            kind = Observation if published.sums_from is None else OutsideObservation
+            yield kind(everyone, experiment, published, read.fresh_at or published_at(published))
 
 
 def _label(key: str) -> str:

@@ -61,7 +61,9 @@ def is_over(experiment: Experiment, now: datetime) -> bool:
 
 
 def is_settled(published: Published, timezone: str) -> bool:
-    """Tell whether results of a project in that time zone are never counted again."""
+    """Tell whether results of a project in that time zone are never counted again by this service."""
+    if published.sums_from is not None:
+        return True
     if not published.is_final:
         return False
     return published.fingerprint == SEALED or CountingRules.from_json(published.rules).timezone == timezone

@@ -50,10 +50,10 @@ class Publications:
         return {one: record for one, record in records.items() if record is not None}
 
     def is_final(self, experiment_id: str) -> bool:
-        """Tell whether the record is known already, and of final results; nothing is read."""
+        """Tell whether the record is known already, and no event changes its results; nothing is read."""
         with self._changing:
             record = self._records.get(experiment_id)
-        return record is not None and record.is_final
+        return record is not None and (record.is_final or record.sums_from is not None)
 
     def number(self, experiment_id: str) -> int:
         """Return a number that differs after each replacement of the experiment's results."""

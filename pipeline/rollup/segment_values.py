@@ -65,6 +65,12 @@ class SegmentValues:
         custom = self._custom.group_by("dimension").agg(pl.col("value").n_unique())
         return {name: self._values[name].height for name in DIMENSIONS} | dict(custom.iter_rows())
 
+    def codes_of(self, column: str) -> pl.DataFrame:
+        """Return each `code` of a column of visitor rows with its `dimension` and `value`."""
+        if column == CUSTOM:
+            return self._custom.select("code", "dimension", "value")
+        return self._values[column].with_columns(pl.lit(column).alias("dimension"))
+
     def first_values(self, dimensions: Collection[str]) -> dict[str, list[str]]:
         """Return values of each of these dimensions in order of appearance, at most MOST_VALUES each."""
         plain = {

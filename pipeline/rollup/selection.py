@@ -38,14 +38,14 @@ class Selection:
         ]
 
     def open_ones(self, project: Project) -> list[Due]:
-        """List the published experiments whose results still change."""
+        """List the experiments that are counted here, and whose results still change."""
         experiments = self.catalog.experiments.of_project(project.id)
         published = self._published(experiments)
         rules = CountingRules.of(project)
         return [
             Due(experiment=one, rules=rules_of(published[one.id], rules), before=published[one.id])
             for one in experiments
-            if one.id in published and not published[one.id].is_final
+            if one.id in published and not (published[one.id].is_final or published[one.id].sums_from)
         ]
 
     def records(self, project_id: str) -> dict[str, Published]:

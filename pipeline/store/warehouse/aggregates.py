@@ -225,6 +225,23 @@ def read_segment_cohorts(cursor: Cursor, experiment_id: str, last_days: Mapping[
     )
 
 
+def read_value_cohorts(
+    cursor: Cursor, experiment_id: str, dimension: str, value: str, last_days: Mapping[int, int]
+) -> pl.DataFrame:
+    """Count the visitors of one value of one dimension, as `segment_sums.read_cohorts` does."""
+    of_value = f"dimension = ? AND {equals(dimension, 'value')}"
+    parts = (
+        f"""
+        SELECT {goal:d}::UTINYINT AS goal, variant, day, sum(visitors)::BIGINT AS observed,
+          sum(cohort_conversions)::BIGINT AS conversions
+        FROM (FROM cells WHERE (goal IS NULL OR {_of_goal(goal)}) AND day <= {last_day:d}) GROUP BY ALL
+        """
+        for goal, last_day in last_days.items()
+    )
+    query = f"WITH cells AS (FROM {sums(experiment_id, of_value)}) {' UNION ALL '.join(parts)}"
+    return fetch_frame(cursor, query, [dimension, value])
+
+
 def has_buckets(cursor: Cursor, experiment_id: str) -> bool:
     """Tell whether there are sums by bucket, as of an experiment with quantiles."""
     table = result_table("aggregates", experiment_id)

@@ -84,6 +84,12 @@ def fill(cursor: Cursor, experiment_id: str, kept: KeptGoals, *, is_temporary: b
     add(cursor, experiment_id, pl.concat(parts, how="diagonal_relaxed"))
 
 
+def replace(cursor: Cursor, experiment_id: str, rows: pl.DataFrame) -> None:
+    """Replace everything that is kept by rows that were found elsewhere."""
+    cursor.execute(f"CREATE OR REPLACE TABLE {result_table('extremes', experiment_id)} ({_COLUMNS})")
+    add(cursor, experiment_id, rows)
+
+
 def add(cursor: Cursor, experiment_id: str, rows: pl.DataFrame) -> None:
     """Add rows of lists, and to counts."""
     if rows.height:

@@ -21,7 +21,8 @@ class Published(NamedTuple):
 
     They count every event numbered up to `covered_seq`, as of `as_of` (microseconds since 1970). `variants`
     and `goals` are ids by position in the tables; `dimensions` are those in the aggregates. Final results
-    are never counted again.
+    are never counted again. `sums_from` names who counted the sums where that was not this service, which
+    then has no row of a visitor, and `sums_digest` is of their content.
     """
 
     experiment_id: str
@@ -34,6 +35,8 @@ class Published(NamedTuple):
     goals: tuple[str, ...]
     dimensions: tuple[str, ...]
     is_final: bool
+    sums_from: str | None = None
+    sums_digest: str | None = None
 
 
 _RECORD: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
@@ -47,6 +50,8 @@ _RECORD: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
     "goals": pl.List(pl.String),
     "dimensions": pl.List(pl.String),
     "is_final": pl.Boolean,
+    "sums_from": pl.String,
+    "sums_digest": pl.String,
 }
 
 
@@ -60,6 +65,8 @@ def create_tables(cursor: Cursor) -> None:
         )
         """
     )
+    for name in ("sums_from", "sums_digest"):
+        cursor.execute(f"ALTER TABLE {_ROLLUPS} ADD COLUMN IF NOT EXISTS {name} VARCHAR")
     cursor.execute(f"CREATE TABLE IF NOT EXISTS {_KEPT} (experiment_id VARCHAR, day DATE, content BLOB)")
     # Of earlier versions: the catalog has what is owed.
     cursor.execute("DROP TABLE IF EXISTS nightly_rollups")

@@ -1,7 +1,7 @@
 """Sums of visitors' values: winsorized amounts, orders, pre-period values, and steps of funnels."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.cubes import CUBE_BASE, are_plain, plain_sums, product_sums
@@ -86,21 +86,70 @@ def read_value_sums(
     if not counted:
         return []
     caps = caps_of(cursor, visitors.experiment_id, counted, visitors.variants)
-    values = [column for goal in counted for column in value_columns(goal, caps.get(goal.place), columns)]
-    selected = f"SELECT variant, {', '.join(values)} FROM {visitors.rows(last_day)}"
-    # Nearly always all are small. Sums that need not ask it of every row are planned and added up faster.
-    asked = (are_plain(f"{name}_{goal.place}") for goal in counted for name in "ydz")
-    (found,) = cursor.execute(f"SELECT {' AND '.join(asked)} FROM ({selected})").fetchall()
-    products = plain_sums if found[0] else product_sums
-    sums = [column for goal in counted for column in _sums(goal, caps.get(goal.place), columns, products)]
-    rows = cursor.execute(
-        f"SELECT variant, count(*), {', '.join(sums)} FROM ({selected}) GROUP BY variant ORDER BY variant"
-    ).fetchall()
     return [
         _row(goal, numbers, place * _SUMS, caps.get(goal.place), columns)
-        for numbers in rows
+        for numbers in _grouped(visitors, counted, caps, ("variant",), last_day)
         for place, goal in enumerate(counted)
     ]
+
+
+def _grouped(
+    visitors: SelectedVisitors,
+    counted: Sequence[SummedGoal],
+    caps: Mapping[int, int],
+    keys: Sequence[str],
+    last_day: int | None = None,
+) -> list[tuple[Any, ...]]:
+    """Sum up visitors by `keys`, in order: these, the number of visitors, and the sums of each goal."""
+    columns = visitors.columns
+    values = [column for goal in counted for column in value_columns(goal, caps.get(goal.place), columns)]
+    by = ", ".join(keys)
+    selected = f"SELECT {by}, {', '.join(values)} FROM {visitors.rows(last_day)}"
+    # Nearly always all are small. Sums that need not ask it of every row are planned and added up faster.
+    asked = (are_plain(f"{name}_{goal.place}") for goal in counted for name in "ydz")
+    (found,) = visitors.cursor.execute(f"SELECT {' AND '.join(asked)} FROM ({selected})").fetchall()
+    products = plain_sums if found[0] else product_sums
+    sums = [column for goal in counted for column in _sums(goal, caps.get(goal.place), columns, products)]
+    return visitors.cursor.execute(
+        f"SELECT {by}, count(*), {', '.join(sums)} FROM ({selected}) GROUP BY {by} ORDER BY {by}"
+    ).fetchall()
+
+
+def find_products(
+    visitors: SelectedVisitors, goals: Sequence[SummedGoal], dimension: str | None
+) -> tuple[dict[int, int], list[tuple[Any, ...]]]:
+    """Sum up visitors by a column of segments, variant and day of first exposure; return the caps, too.
+
+    A row for each of PRODUCTS that the goal has: the `code` of the segment (None without one), `variant`,
+    `day`, `goal`, `product`, and both parts of the sum.
+    """
+    counted = counted_goals(goals, visitors.columns)
+    if not counted:
+        return {}, []
+    caps = caps_of(visitors.cursor, visitors.experiment_id, counted, visitors.variants)
+    keys = (*([] if dimension is None else [dimension]), "variant", "first_day")
+    rows = list[tuple[Any, ...]]()
+    for found in _grouped(visitors, counted, caps, keys):
+        cell = (*([None] if dimension is None else []), *found[: len(keys)])
+        for place, goal in enumerate(counted):
+            numbers = [int(one) for one in found[len(keys) + 1 + place * _SUMS :][:_SUMS]]
+            rows += [(*cell, goal.place, *one) for one in _products(goal, numbers, caps, visitors.columns)]
+    return caps, rows
+
+
+def _products(
+    goal: SummedGoal, numbers: Sequence[int], caps: Mapping[int, int], columns: Collection[str]
+) -> Iterator[tuple[str, int, int]]:
+    """Yield the products of a goal by name, with both parts of their sums."""
+    capped, high, low, *pairs = numbers[:_FIRST_SUMS]
+    parts = iter(numbers[_FIRST_SUMS:])
+    plain = dict(zip(PRODUCTS, [(0, capped), *((0, one) for one in pairs[:2]), (high, low)], strict=False))
+    plain |= {name: (0, one) for name, one in zip(PRODUCTS[4:11], pairs[2:], strict=True)}
+    plain |= {name: (next(parts), next(parts)) for name in THIRDS}
+    unknown = {name for name, is_known in zip("dz", _has(goal, columns), strict=True) if not is_known}
+    for name, sums in plain.items():
+        if not unknown & set(name) if name != PRODUCTS[0] else goal.place in caps:
+            yield name, *sums
 
 
 def counted_goals(goals: Sequence[SummedGoal], columns: Collection[str]) -> list[SummedGoal]:
@@ -164,7 +213,7 @@ def _capped(amount: str, cap: int | None) -> str:
 
 
 # Products of three: of each goal with orders, and of each with a pre-period.
-_THIRDS: Final = ("ddd", "ddy", "dyy", "zzz", "zzy", "zyy", "zzd", "zdd", "zyd")
+THIRDS: Final = ("ddd", "ddy", "dyy", "zzz", "zzy", "zyy", "zzd", "zdd", "zyd")
 
 
 def _sums(
@@ -180,7 +229,7 @@ def _sums(
     unknown = {name for name, is_known in zip("dz", _has(goal, columns), strict=True) if not is_known}
     thirds = [
         column
-        for third in _THIRDS
+        for third in THIRDS
         for column in (
             ("0", "0") if unknown & set(third) else products(*(f"{name}_{place}" for name in third))
         )
@@ -193,9 +242,11 @@ def _has(goal: SummedGoal, columns: Collection[str]) -> tuple[bool, bool]:
     return goal.orders_column in columns, f"g{goal.place}_before" in columns
 
 
+PRODUCTS: Final = ("capped", "y", "yy", "yyy", "d", "dd", "dy", "z", "zz", "zy", "zd", *THIRDS)
+"""The sums of ValueSums: of y, d and z, of their products, and the visitors with more than the cap."""
 # Sums before those of three.
 _FIRST_SUMS: Final = 12
-_SUMS: Final = _FIRST_SUMS + 2 * len(_THIRDS)
+_SUMS: Final = _FIRST_SUMS + 2 * len(THIRDS)
 
 
 def _row(
@@ -224,5 +275,5 @@ def _row(
         zz=zz,
         zy=zy,
         zd=zd,
-        thirds={name: high * CUBE_BASE + low for name, (high, low) in zip(_THIRDS, parts, strict=True)},
+        thirds={name: high * CUBE_BASE + low for name, (high, low) in zip(THIRDS, parts, strict=True)},
     )

@@ -17,7 +17,7 @@ _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 # Columns of value codes.
 _SEGMENTS: Final = (*DIMENSIONS, CUSTOM)
 # Result tables of an experiment, by the prefix of their names.
-TABLES: Final = ("visitors", "orders", "segment_values", "aggregates", "extremes")
+TABLES: Final = ("visitors", "orders", "segment_values", "aggregates", "extremes", "products")
 # Revenue and amounts on other days than that of the visitor's first conversion; all others are on that day.
 # Numbers of values of quantiles have a bucket, and no day.
 _ORDERS: Final = {
