@@ -182,6 +182,7 @@ ProjectsCreator = Annotated[Caller, Security(authorized_account_wide, scopes=["p
 ProjectsWriter = Annotated[Caller, Security(authorized, scopes=["projects:write"])]
 ReadableProject = Annotated[Project, Security(project_itself, scopes=["projects:read"])]
 WritableProject = Annotated[Project, Security(project_itself, scopes=["projects:write"])]
+ExperimentsReader = Annotated[Caller, Security(authorized, scopes=["experiments:read"])]
 ExperimentsWriter = Annotated[Caller, Security(authorized, scopes=["experiments:write"])]
 ProjectOfReadableExperiments = Annotated[Project, Security(project_in_path, scopes=["experiments:read"])]
 ProjectOfWritableExperiments = Annotated[Project, Security(project_in_path, scopes=["experiments:write"])]

@@ -17,6 +17,7 @@ from api.schemas.account import MemberChanges, MemberInput
 from api.schemas.api_keys import ApiKeyInput
 from api.schemas.inputs import (
     CONVERSION_BATCH,
+    COPY_INPUT,
     EXPERIMENT_INPUT,
     IMPORT_INPUT,
     METRIC_INPUT,
@@ -40,6 +41,7 @@ BODIES: Final = (
     EXPERIMENT_INPUT,
     EXPERIMENT_INPUT.as_changes,
     SHIP_INPUT,
+    COPY_INPUT,
     METRIC_INPUT,
     METRIC_INPUT.as_changes,
     RUN_INPUT,

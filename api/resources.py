@@ -26,6 +26,7 @@ from api.routes import (
     sdk_keys,
     shipping,
     tools,
+    verdicts,
     visitors,
 )
 from api.routes.imports import import_operations
@@ -47,6 +48,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     visitors.router,
     import_operations.router,
     programme.router,
+    verdicts.router,
     account.router,
     members.router,
     api_keys.router,

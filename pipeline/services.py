@@ -17,6 +17,7 @@ from pipeline.ingest.ingest import Ingest
 from pipeline.lanes import Lanes
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
+from pipeline.results.verdict_keeper import VerdictKeeper
 from pipeline.rollup.run import Rollup
 from pipeline.runs.import_work import import_run, remove_import_files, remove_left_imports
 from pipeline.runs.night_work import rebuild_run
@@ -108,7 +109,8 @@ def open_pipeline(
         remove_left_imports(settings, catalog.runs.all_unended())
         runner = Runner(catalog, run_work(warehouse, rollup, snapshots), clock=clock)
         stack.callback(runner.close)
-        results = Results(warehouse, rollup, catalog.recorded_looks, settings)
+        verdicts = VerdictKeeper(catalog.kept_verdicts)
+        results = Results(warehouse, rollup, catalog.recorded_looks, settings, verdicts)
         services = PipelineServices(
             settings=settings,
             lock=lock,

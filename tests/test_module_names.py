@@ -44,6 +44,7 @@ SHARED_NAMES = {
     "shipping": "the decision about an experiment",
     "tools": "calculations of the API, and the operations as MCP tools",
     "values": "single values: of input, of visitors",
+    "verdicts": "recommendations for experiments",
     "visitor_values": "amounts and covariates by visitor",
     "visitors": "visitors, one row each",
 }

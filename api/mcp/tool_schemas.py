@@ -17,7 +17,6 @@ _LEFT_OUT: Final = frozenset(
 _NEVER_REACHED: Final = 10**9
 # Members whose keys are names of the user's, and not words of a schema.
 _NAMED: Final = frozenset({"properties", "$defs"})
-_OUTLINED: Final = 1
 _FIRST_SENTENCE: Final = re.compile(r".*?(?:\.(?=\s|$)|$)", re.DOTALL)
 
 
@@ -71,19 +70,6 @@ def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
 def bare(schema: Schema) -> Schema:
     """Return the schema of one argument with its type and choices only."""
     return {key: value for key, value in trimmed(schema).items() if key in {"type", "enum"}}
-
-
-def outlined(schema: Schema, components: Mapping[str, Schema], depth: int = _OUTLINED) -> Schema:
-    """Return the names and types of an answer's members, and of theirs; what is inside is left open."""
-    whole = _with_null_as_type(resolved(schema, components))
-    outline = {"type": whole["type"]} if "type" in whole else {}
-    if whole.get("type") == "object" and depth:
-        members = {
-            name: outlined(member, components, depth - 1)
-            for name, member in whole.get("properties", {}).items()
-        }
-        return {**outline, "properties": members} if members else outline
-    return outline
 
 
 def _is_of_members(schema: Schema) -> bool:

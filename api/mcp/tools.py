@@ -12,7 +12,7 @@ from api.auth import Caller
 from api.mcp.annotations import annotations_of
 from api.mcp.guidance import WHEN
 from api.mcp.permissions import Permission, permissions_of
-from api.mcp.tool_schemas import Schema, bare, outlined, resolved, self_contained, trimmed
+from api.mcp.tool_schemas import Schema, bare, resolved, self_contained, trimmed
 from api.preconditions import IF_MATCH
 from pipeline.store.catalog.catalog import Catalog
 
@@ -30,7 +30,12 @@ NO_TOOLS_TAG: Final = "Webhooks"
 OWN_ID: Final = re.compile(r"/([a-z_]+?)s/\{id\}")
 # Operations that are part of another tool, as the list has little room → that tool, and the argument that
 # asks for them.
-JOINED: Final[Mapping[str, tuple[str, str]]] = {"ship_experiment": ("complete_experiment", "decision")}
+JOINED: Final[Mapping[str, tuple[str, str]]] = {
+    "ship_experiment": ("complete_experiment", "decision"),
+    "copy_experiment": ("create_experiment", "experiment_id"),
+    "list_project_verdicts": ("list_experiments", "since"),
+    "list_account_verdicts": ("list_projects", "since"),
+}
 CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."
 
 
@@ -185,9 +190,9 @@ def _property(parameter: dict[str, Any]) -> Schema:
 
 
 def _output(described: dict[str, Any], components: Mapping[str, Schema]) -> Schema | None:
-    """Return the outline of the successful answer; None for an empty one."""
-    schema = outlined(_content(_success(described)), components)
-    return schema if schema.get("type") == "object" else None
+    """Say that the successful answer is an object, whose members the list has no room for; None if empty."""
+    schema = resolved(_content(_success(described)), components)
+    return {"type": "object"} if schema.get("type") == "object" else None
 
 
 def _success(described: dict[str, Any]) -> dict[str, Any]:

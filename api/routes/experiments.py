@@ -1,4 +1,4 @@
-"""Experiments: create, list, get, update and delete; the transitions of their lifecycle."""
+"""Experiments: create, copy, list, get, update and delete; the transitions of their lifecycle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ from typing import Annotated
 
 from fastapi import Path, Query, Request, Response, Security
 
-from api.bodies.json_body import JsonObject
+from api.auth import require_scope
+from api.bodies.json_body import JsonObject, OptionalJsonObject
 from api.deps import (
     CatalogDep,
+    ExperimentsReader,
     ExperimentsWriter,
     Now,
-    PageNumber,
     PerPage,
     ProjectOfReadableExperiments,
     ProjectOfWritableExperiments,
@@ -29,11 +30,11 @@ from api.results.answers import TAGGED, respond
 from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.experiments import CompletedExperiment, Experiment, ExperimentDetail, described
-from api.schemas.inputs import EXPERIMENT_INPUT
+from api.schemas.inputs import COPY_INPUT, EXPERIMENT_INPUT
+from api.schemas.list_queries import ListQuery
 from engine.design import lifecycle
 from engine.design.experiment import Experiment as ExperimentValue
-from engine.vocabulary import Status
-from pipeline.requests.experiments import create_draft, revise_draft
+from pipeline.requests.experiments import copy_as_draft, create_draft, revise_draft
 
 router = router_at(
     PREFIX + "/projects/{project_id}/experiments",
@@ -42,26 +43,26 @@ router = router_at(
     responses=documented(*KEY_CODES, "not_found"),
 )
 UPDATE_CODES = ("experiment_running", "experiment_locked", "field_locked")
-# The statuses of a listing without a `status` filter.
-LISTED: tuple[Status, ...] = ("draft", "scheduled", "running", "paused", "completed")
 
 
 @router.get("", responses=documented("validation_error"))
 def list_experiments(
     request: Request,
+    caller: ExperimentsReader,
     project: ProjectOfReadableExperiments,
     catalog: CatalogDep,
-    status: Annotated[Status | None, Query(description="All but archived if absent.")] = None,
-    page: PageNumber = 1,
+    query: Annotated[ListQuery, Query()],
     per_page: PerPage = 25,
 ) -> Listing[Experiment]:
     """List the experiments of a project, most recently updated first."""
-    require_once(request, ("status",))
-    statuses = (status,) if status else LISTED
-    found = catalog.experiments.page(project.id, statuses, page=page, per_page=per_page)
+    require_once(request, ListQuery.model_fields)
+    if query.asks_for_results:
+        require_scope(caller, "results:read")
+    wanted = query.wanted(project.id)
+    found = catalog.experiment_listings.experiments(wanted, page=query.page, per_page=per_page)
     return Listing(
         data=[Experiment.of(experiment) for experiment in found.items],
-        meta=Meta(page=page, per_page=per_page, total=found.total),
+        meta=Meta(page=found.page, per_page=per_page, total=found.total),
     )
 
 
@@ -81,6 +82,26 @@ def create_experiment(
 ) -> Single[ExperimentDetail]:
     """Create a draft with its variants, goals and targeting; it receives no traffic."""
     return _detail(tag(create_draft(catalog, project, body, now=now, actor=caller.actor), response))
+
+
+@router.post(
+    "/{id}/copy",
+    status_code=201,
+    responses={201: {"headers": TAG_HEADER}, **documented(*BODY_CODES)},
+    openapi_extra=taking(COPY_INPUT, is_required=False),
+)
+def copy_experiment(
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    experiment_id: Annotated[str, Path(alias="id")],
+    body: OptionalJsonObject,
+    catalog: CatalogDep,
+    now: Now,
+    response: Response,
+) -> Single[ExperimentDetail]:
+    """Copy an experiment of any status as a draft, with a test key and an assignment of its own."""
+    copied = copy_as_draft(catalog, project, experiment_id, body, now=now, actor=caller.actor)
+    return _detail(tag(copied, response))
 
 
 @router.get("/{id}", response_model=Single[ExperimentDetail], responses=TAGGED)

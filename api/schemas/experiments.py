@@ -136,6 +136,8 @@ class Experiment(BaseModel):
         description="`visual` changes, `redirect`, or `personalization` for all who are eligible."
     )
     status: Status
+    owner: str | None = Field(description="Id of the member who answers for it: the first who is assigned.")
+    tags: list[str] = Field(description="Words to find it by, such as a team or a page.")
     url: str
     url_match_type: UrlMatchType
     url_rules: list[UrlRule]
@@ -198,8 +200,8 @@ class CompletedExperiment(ExperimentDetail):
 
 
 def described(found: experiment.Experiment) -> dict[str, Any]:
-    """Return the fields of an experiment, with its score's label, description and threshold."""
-    return {**asdict(found), **score_of(found)}
+    """Return the fields of an experiment, with its owner, and the label and threshold of its score."""
+    return {**asdict(found), "owner": found.owner, **score_of(found)}
 
 
 def score_of(found: experiment.Experiment) -> dict[str, Any]:

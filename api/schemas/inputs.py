@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.design.conclusion import ShipRequest
+from engine.design.copying import CopyRequest
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.planning.calculator import SampleQuestion
@@ -83,6 +84,7 @@ SHIP_INPUT: Final = Body.of("ShipInput", ShipRequest, "A decision about an exper
 METRIC_INPUT: Final = Body.of("MetricInput", Metric, "A metric to create, by the same config as a goal.")
 PROJECT_INPUT: Final = Body.of("ProjectInput", Project, "A project to create.")
 SDK_KEY_ROTATION: Final = Body.of("SdkKeyRotation", SdkKeyRotation, "A replacement of the public key.")
+COPY_INPUT: Final = Body.of("CopyInput", CopyRequest, "A copy of an experiment.")
 IMPORT_INPUT: Final = Body.of("ImportInput", ImportRequest, "A described source to import.")
 RUN_INPUT: Final = Body.of("RunInput", RunRequest, "A run to carry out.")
 WEBHOOK_INPUT: Final = Body.of("WebhookInput", WebhookRequest, "A webhook to create.")

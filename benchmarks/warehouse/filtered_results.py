@@ -19,6 +19,7 @@ from engine.local_days import epoch_days, epoch_microseconds
 from engine.measures.sums import MONEY
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
+from pipeline.results.verdict_keeper import VerdictKeeper
 from pipeline.rollup.counting_rules import (
     DAY_US,
     CountingRules,
@@ -70,7 +71,8 @@ def run(scale: float = 1.0) -> list[dict[str, Any]]:
         catalog, warehouse = Catalog.open(settings), Warehouse.open(settings)
         rollup = Rollup(warehouse, catalog, settings, last_seq_of=lambda _: 0)
         _publish(warehouse, int(10_000_000 * scale))
-        results = Results(warehouse, rollup, catalog.recorded_looks, settings)
+        verdicts = VerdictKeeper(catalog.kept_verdicts)
+        results = Results(warehouse, rollup, catalog.recorded_looks, settings, verdicts)
         rows = [_compare(name, question, results, rollup, warehouse) for name, question in QUESTIONS.items()]
         rollup.close()
         warehouse.close()

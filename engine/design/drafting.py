@@ -50,6 +50,7 @@ WRITABLE_FIELDS = writable(Experiment)
 # Answers carry these besides the fields of the record.
 ASSIGNED_FIELDS = (
     *assigned(Experiment),
+    "owner",
     "score_label",
     "score_description",
     "effective_confidence_threshold",

@@ -301,6 +301,10 @@ class Experiment:
     assigned_user_ids: Annotated[
         tuple[str, ...], list_of(text(64), at_most=200).described("Ids of accepted account members.")
     ] = ()
+    tags: Annotated[
+        tuple[str, ...],
+        list_of(text(50), at_most=20).described("Words to find it by, such as a team or a page."),
+    ] = ()
     bucketing_version: Annotated[int, whole(1, 10**6), INTERNAL] = 1
     started_at: Annotated[datetime | None, Moment, ASSIGNED] = None
     completed_at: Annotated[datetime | None, Moment, ASSIGNED] = None
@@ -325,6 +329,11 @@ class Experiment:
     def control(self) -> Variant | None:
         """The variant that the others are compared with; None while there is none."""
         return next((variant for variant in self.variants if variant.is_control), None)
+
+    @property
+    def owner(self) -> str | None:
+        """The id of the member who answers for it: the first who is assigned; None without any."""
+        return next(iter(self.assigned_user_ids), None)
 
     @property
     def has_payloads(self) -> bool:

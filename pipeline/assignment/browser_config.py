@@ -208,4 +208,4 @@ def _variant(variant: Variant, *, is_public: bool) -> dict[str, Any]:
 
 def _definition(experiment: Experiment) -> Any:  # noqa: ANN401 - JSON of any form
     """Return an experiment as plain data, of which `record_of` builds one that assigns alike."""
-    return msgspec.to_builtins(replace(experiment, hypothesis=None, assigned_user_ids=()))
+    return msgspec.to_builtins(replace(experiment, hypothesis=None, assigned_user_ids=(), tags=()))

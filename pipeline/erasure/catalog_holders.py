@@ -90,6 +90,16 @@ CATALOG: Final = (
                 ),
             ),
             (
+                "what lists find experiments by",
+                "experiment_listings",
+                columns(team="name words tags", nothing="experiment_id project_id status owner started_at"),
+            ),
+            (
+                "verdicts that lists show",
+                "kept_verdicts",
+                columns(team="document", nothing="experiment_id verdict improvement visitors progress since"),
+            ),
+            (
                 "metrics",
                 "metrics",
                 columns(team="document name", nothing="id project_id created_at updated_at"),

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache, partial
 
 from engine.design.experiment import Experiment
-from engine.design.lifecycle import OPEN
+from engine.design.lifecycle import STARTED
 from engine.design.project import Project
 from pipeline.results.results import Results
 from pipeline.run_each import run_each
@@ -17,13 +17,15 @@ from pipeline.store.catalog.errors import NotFoundError
 def record_looks(catalog: Catalog, results: Results, *, now: datetime) -> None:
     """Record the looks that are due at every open experiment, and at those completed without a last look.
 
-    ExceptionGroup of the failures.
+    Also at ended ones without a verdict for lists, as those of an earlier version. ExceptionGroup of the
+    failures.
     """
-    last_times = catalog.recorded_looks.last_times()
+    last_times, kept = catalog.recorded_looks.last_times(), catalog.kept_verdicts.experiment_ids()
     experiments = [
         one
-        for one in catalog.experiments.in_statuses([*OPEN, "completed"])
-        if not _was_looked_at_since_its_end(one, last_times.get(one.id))
+        for one in catalog.experiments.in_statuses(STARTED)
+        if one.id not in kept
+        or (one.status != "archived" and not _was_looked_at_since_its_end(one, last_times.get(one.id)))
     ]
     # Each project is read once a pass.
     find = cache(catalog.projects.find)

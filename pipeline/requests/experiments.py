@@ -1,11 +1,12 @@
-"""Creation and revision of drafts: ids, a unique test key, members of the account, and covariates."""
+"""Drafts created, copied and revised: ids, a unique test key, members of the account, and covariates."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, ParamSpec
 
 from engine.design.analysis_settings import PRE_PERIOD
-from engine.design.drafting import draft_experiment, revise_experiment, wanted_test_key
+from engine.design.copying import copy_experiment, name_of_copy
+from engine.design.drafting import draft_experiment, revise_experiment, slug_of, wanted_test_key
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.project import Project
@@ -41,6 +42,33 @@ def create_draft(
         )
 
     return catalog.experiments.create(project.id, _with_problems(problems, draft), actor=actor)
+
+
+def copy_as_draft(  # noqa: PLR0913 - each is a fact of the request
+    catalog: Catalog,
+    project: Project,
+    experiment_id: str,
+    fields: Mapping[str, Any],
+    *,
+    now: datetime,
+    actor: str,
+) -> Experiment:
+    """Save a copy of an experiment as a draft; NotFoundError, InvalidDesignError."""
+    original = catalog.experiments.get(project.id, experiment_id)
+    name = name_of_copy(original, fields)
+
+    def draft(content: ProjectContent) -> Experiment:
+        return copy_experiment(
+            original,
+            id=new_id("exp"),
+            name=name,
+            test_key=free_name(slug_of(name), content.test_keys),
+            now=now,
+            new_id=new_id,
+            metrics=content.metrics,
+        )
+
+    return catalog.experiments.create(project.id, draft, actor=actor)
 
 
 def revise_draft(  # noqa: PLR0913 - each is a fact of the request

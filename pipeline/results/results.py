@@ -32,6 +32,7 @@ from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.results_version import ResultsVersion
 from pipeline.results.segment_evidence import segment_evidence_of
 from pipeline.results.shared_reads import SharedQuestion, SharedReads
+from pipeline.results.verdict_keeper import VerdictKeeper
 from pipeline.rollup.due import is_over
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.run import Rollup
@@ -71,12 +72,21 @@ class Results:
     """Results from published sums, brought up to date first where that is quick."""
 
     def __init__(
-        self, warehouse: Warehouse, rollup: Rollup, looks: RecordedLooks, settings: Settings
+        self,
+        warehouse: Warehouse,
+        rollup: Rollup,
+        looks: RecordedLooks,
+        settings: Settings,
+        verdicts: VerdictKeeper,
     ) -> None:
-        """Read `warehouse`, which `rollup` keeps up to date, and judge by the `looks` recorded so far."""
+        """Read `warehouse`, which `rollup` keeps up to date, and judge by the `looks` recorded so far.
+
+        `verdicts` are kept of each report of all visitors.
+        """
         self._warehouse = warehouse
         self._rollup = rollup
         self._looks = looks
+        self._verdicts = verdicts
         self._data_dir = settings.data_dir
         self._fresh_read_seconds = settings.fresh_read_seconds
         self.project_totals = ProjectTotals(warehouse, rollup, seconds=settings.fresh_read_seconds)
@@ -133,9 +143,12 @@ class Results:
             from engine.analysis.analyze import analyze  # noqa: PLC0415 - slow, and not needed at a start
 
             return analyze(read.experiment, evidence, now=read.now, currency=currency, is_segment=True)
-        return analyze_and_record(
+        report = analyze_and_record(
             read.experiment, evidence, self._looks, now=read.now, currency=currency, is_finished=is_finished
         )
+        if not is_finished:
+            self._verdicts.keep(report, now=read.now)
+        return report
 
     def record_due_look(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
         """Record the look that is due, if any, by the events counted so far.
@@ -156,7 +169,8 @@ class Results:
             return
         evidence = self.evidence(experiment, project, now=now)
         at, currency = evidence.as_of or now, project.revenue_currency
-        analyze_and_record(experiment, evidence, self._looks, now=at, currency=currency)
+        report = analyze_and_record(experiment, evidence, self._looks, now=at, currency=currency)
+        self._verdicts.keep(report, now=now)
         self._looked_at[experiment.id] = state
 
     def open_visitors(self, experiment: Experiment, project: Project, *, now: datetime) -> int:

@@ -6,6 +6,8 @@ EXPERIMENT = {
     "test_key",
     "type",
     "status",
+    "owner",
+    "tags",
     "url",
     "url_match_type",
     "url_rules",

@@ -24,7 +24,7 @@ from tests.api.request_bodies import error_of
 from tests.builders import NOW
 
 # Tables in which jobs record something of other tests' projects meanwhile.
-RECORDED_MEANWHILE = {"runs", "announced_results", "audit", "deliveries", "recorded_looks"}
+RECORDED_MEANWHILE = {"runs", "announced_results", "audit", "deliveries", "recorded_looks", "kept_verdicts"}
 # A job writes once a minute which keys were refused, and others have runs by their schedules.
 OF_REQUESTS = {audit: [audit.c.actor != ACTOR], runs: [runs.c.trigger != "schedule"]}
 WITH_KEY = [one for one in (*OPERATIONS, *MORE_OPERATIONS) if one.subject != "nothing"]

@@ -45,6 +45,7 @@ WHOLE = an_experiment_body(
         },
     },
     assigned_user_ids=[],
+    tags=["checkout"],
 )
 
 MEMBER = {"name": "Cy", "role": "admin"}
@@ -89,6 +90,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "create_experiment": ("POST", "{project}/experiments", WHOLE),
     "update_experiment": ("PATCH", "{experiment}", WHOLE),
     "ship_experiment": ("POST", "{started}/ship", {"decision": "inconclusive", "note": "Too few visitors."}),
+    "copy_experiment": ("POST", "{experiment}/copy", {"name": "Again"}),
     "create_api_key": ("POST", "/account/api_keys", KEY),
     "create_member": ("POST", "/account/members", {**MEMBER, "email_address": "cy@acme.example"}),
     "update_member": ("PATCH", "{member}", MEMBER),
@@ -106,7 +108,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "assign_visitor": ("POST", "/sdk/init?project_id={project_id}", VISIT),
 }
 
-BODY_IS_OPTIONAL = ("rotate_sdk_key", "rotate_webhook_secret")
+BODY_IS_OPTIONAL = ("copy_experiment", "rotate_sdk_key", "rotate_webhook_secret")
 # One operation of each reader of bodies: of JSON, of JSON or nothing, of events and of visits.
 READERS = ("create_project", "rotate_sdk_key", "track_events", "assign_visitor")
 # Of events, what can be made out is stored: a page that is left cannot be asked again.

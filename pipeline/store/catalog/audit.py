@@ -4,6 +4,7 @@ What happens without a write has an entry with a field of that name, such as `ex
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -17,6 +18,8 @@ from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import accounts, audit
 
+# Of an account, whose writes of a day are fewer unless a program makes them.
+MOST_RECENT: Final = 2_000
 # Python has 1 and true as equal, which payloads tell apart.
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
@@ -57,6 +60,18 @@ class Audit:
         with self._database.read() as connection:
             rows, total = fetch_page(connection, query, page, per_page)
         return Page([AuditEntry(**row) for row in rows], page, per_page, total)
+
+    def since(self, account_id: str, since: datetime, subject_ids: AbstractSet[str]) -> list[AuditEntry]:
+        """List the newest entries of an account since a time, of those objects, newest first."""
+        query = (
+            select(audit)
+            .where(audit.c.account_id == account_id, audit.c.at >= since)
+            .order_by(audit.c.at.desc(), audit.c.id)
+            .limit(MOST_RECENT)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(query).mappings()
+            return [AuditEntry(**row) for row in rows if row["subject_id"] in subject_ids]
 
     def newest_time(self) -> datetime | None:
         """Return the time of the newest entry of any account; None without entries."""

@@ -13,9 +13,11 @@ from pipeline.store.catalog.audit import Audit
 from pipeline.store.catalog.backends import opening_error, sqlite_path
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError
+from pipeline.store.catalog.experiment_listings import ExperimentListings
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.idempotency import IdempotencyKeys
 from pipeline.store.catalog.job_records import JobRecords
+from pipeline.store.catalog.kept_verdicts import KeptVerdicts
 from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.metrics.metric_repository import Metrics
@@ -47,8 +49,10 @@ class Catalog:
     refused_keys: RefusedKeys
     projects: Projects
     experiments: Experiments
+    experiment_listings: ExperimentListings
     metrics: Metrics
     recorded_looks: RecordedLooks
+    kept_verdicts: KeptVerdicts
     runs: Runs
     job_records: JobRecords
     audit: Audit
@@ -95,8 +99,10 @@ class Catalog:
             refused_keys=RefusedKeys(database),
             projects=Projects(database),
             experiments=Experiments(database),
+            experiment_listings=ExperimentListings(database),
             metrics=Metrics(database),
             recorded_looks=RecordedLooks(database),
+            kept_verdicts=KeptVerdicts(database),
             runs=Runs(database),
             job_records=JobRecords(database),
             audit=Audit(database),

@@ -22,8 +22,8 @@ from pipeline.store.catalog.experiment_changes import (
     read_changes,
     read_numbers,
 )
+from pipeline.store.catalog.experiment_listings import write_listing
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
-from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.payload_room import payload_bytes, require_room
 from pipeline.store.catalog.schema import experiments, projects
 from pipeline.store.catalog.webhooks.message_queue import announce_change
@@ -68,17 +68,6 @@ class Experiments:
         """Return an experiment of a project; NotFoundError."""
         with self._database.read() as connection:
             return _experiment_from(_locate(connection, project_id, experiment_id))
-
-    def page(
-        self, project_id: str, statuses: Iterable[Status] | None = None, *, page: int = 1, per_page: int = 25
-    ) -> Page[Experiment]:
-        """List a page of a project's experiments in those statuses (all if None), last updated first."""
-        query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
-            experiments.c.updated_at.desc(), experiments.c.created_at.desc(), experiments.c.id
-        )
-        with self._database.read() as connection:
-            rows, total = fetch_page(connection, query, page, per_page)
-        return Page([_experiment_from(row["document"]) for row in rows], page, per_page, total)
 
     def of_project(self, project_id: str, statuses: Iterable[Status] | None = None) -> list[Experiment]:
         """List the experiments of a project in those statuses (all if None), oldest first."""
@@ -218,6 +207,7 @@ def _write(
         "payload_bytes": payload_bytes(experiment),
     }
     connection.execute(write.values(row))
+    write_listing(connection, experiment)
 
 
 def experiments_in(connection: Connection, project_id: str, statuses: Iterable[Status]) -> list[Experiment]:

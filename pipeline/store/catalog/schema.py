@@ -8,6 +8,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -176,6 +177,37 @@ experiments = Table(
     Index(None, "project_id", "status"),
     Index(None, "project_id", "version"),
     Index(None, "project_id", "updated_at"),
+)
+
+# What lists find and sort by: documents are too long to be read for that.
+experiment_listings = Table(
+    "experiment_listings",
+    metadata,
+    Column("experiment_id", ID, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("status", String, nullable=False),
+    Column("name", SearchText, nullable=False),
+    # The folded name, test key, names of goals, and tags, each on a line of its own.
+    Column("words", SearchText, nullable=False),
+    # Each on a line of its own, with an empty one before and after.
+    Column("tags", SearchText, nullable=False),
+    Column("owner", ID),
+    Column("started_at", UtcDateTime),
+    Index(None, "project_id", "status"),
+    Index(None, "project_id", "owner"),
+)
+
+# The verdict of each experiment's last report; the columns are what lists find and sort by.
+kept_verdicts = Table(
+    "kept_verdicts",
+    metadata,
+    Column("experiment_id", ID, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
+    Column("verdict", String, nullable=False),
+    Column("improvement", Float),
+    Column("visitors", BigInteger, nullable=False),
+    Column("progress", Float),
+    Column("since", UtcDateTime, nullable=False),
+    Column("document", JSON, nullable=False),
 )
 
 metrics = Table(

@@ -1,4 +1,4 @@
-from api.mcp.tool_schemas import Schema, bare, outlined, resolved, self_contained, trimmed
+from api.mcp.tool_schemas import Schema, bare, resolved, self_contained, trimmed
 
 COMPONENTS: dict[str, Schema] = {
     "Tree": {"type": "object", "properties": {"leaf": {"$ref": "#/components/schemas/Leaf"}}},
@@ -52,14 +52,6 @@ def test_arguments_keep_what_a_call_needs() -> None:
         },
     }
     assert bare(schema["properties"]["kind"]) == {"type": ["string", "null"], "enum": ["a", None]}
-
-
-def test_an_answer_is_outlined_as_deep_as_asked() -> None:
-    answer: Schema = {"type": "object", "properties": {"data": {"$ref": "#/components/schemas/Tree"}}}
-    assert outlined(answer, COMPONENTS, 1) == {"type": "object", "properties": {"data": {"type": "object"}}}
-    deeper = outlined(answer, COMPONENTS, 2)
-    # A union is left open.
-    assert deeper["properties"]["data"]["properties"] == {"leaf": {}}
 
 
 def test_a_default_of_settings_stands_with_each_of_them_alone() -> None:

@@ -64,7 +64,8 @@ def test_what_answers_with_json_has_an_output_schema(tools: dict[str, Tool]) -> 
 
 
 def test_arguments_are_path_query_and_body_side_by_side(tools: dict[str, Tool]) -> None:
-    assert set(properties(tools["list_experiments"])) == {"project_id", "status", "page", "per_page"}
+    found_by = {"status", "search", "tag", "owner", "verdict", "sort", "since", "page", "per_page"}
+    assert set(properties(tools["list_experiments"])) == {"project_id", *found_by}
     update = tools["update_experiment"]
     assert {"project_id", "experiment_id", "variants", "idempotency_key"} <= set(properties(update))
     assert set(update.input_schema["required"]) == {"project_id", "experiment_id"}

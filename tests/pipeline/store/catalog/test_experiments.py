@@ -76,15 +76,6 @@ def test_experiment_needs_its_project(catalog: Catalog) -> None:
         saved(catalog, "prj_nowhere")
 
 
-def test_experiments_are_paged_by_status_last_updated_first(catalog: Catalog, project_id: str) -> None:
-    older = saved(catalog, project_id, status="running", updated_at=NOW)
-    newer = saved(catalog, project_id, status="running", updated_at=NOW + timedelta(seconds=1))
-    draft = saved(catalog, project_id, updated_at=NOW + timedelta(seconds=2))
-    running = catalog.experiments.page(project_id, ["running"])
-    assert ([found.id for found in running.items], running.total) == ([newer.id, older.id], 2)
-    assert [found.id for found in catalog.experiments.page(project_id, per_page=1).items] == [draft.id]
-
-
 def test_jobs_see_a_projects_experiments_oldest_first(catalog: Catalog, project_id: str) -> None:
     later = saved(catalog, project_id, created_at=NOW)
     earlier = saved(catalog, project_id, created_at=NOW - timedelta(days=1), status="running")
