@@ -193,4 +193,6 @@ ProjectOfReadableResults = Annotated[Project, Security(project_in_path, scopes=[
 ProjectOfReadableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:read"])]
 ProjectOfWritableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]
 ProjectOfWritableRuns = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]
+SumsOfReadableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["projects:read"])]
+SumsOfWritableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["projects:write"])]
 ExperimentOfReadableResults = Annotated[Experiment, Security(experiment_of_results, scopes=["results:read"])]

@@ -18,6 +18,7 @@ TESTED_BY = {
     "pipeline/results/outside/counted_sums.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/results/outside/needed_products.py": "tests/pipeline/results/outside/test_consistency.py",
     "pipeline/results/outside/outside_observation.py": "tests/pipeline/results/outside/test_publish_sums.py",
+    "pipeline/results/outside/sums_file.py": "tests/api/routes/test_experiment_sums.py",
     "pipeline/results/outside/visitor_needs.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/store/warehouse/product_sums.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/store/catalog/kept_verdicts.py": "tests/pipeline/store/catalog/test_experiment_listings.py",

@@ -22,8 +22,14 @@ SCHEME: Final = "bearer"
 NO_ARGUMENTS: Final = frozenset({IF_MATCH})
 ID: Final = "id"
 JSON: Final = "application/json"
-# Its answer is a secret, which would enter a model's context and every log of it.
-NO_TOOL: Final = {("POST", "/api/v1/account/api_keys")}
+_SUMS: Final = "/api/v1/projects/{project_id}/experiments/{id}/sums"
+NO_TOOL: Final = {
+    # Its answer is a secret, which would enter a model's context and every log of it.
+    ("POST", "/api/v1/account/api_keys"),
+    # The programs that count hand in files, and ask what they are to count by.
+    ("GET", _SUMS),
+    ("POST", _SUMS),
+}
 # They have secrets, too, and are the business of who runs the receiving server.
 NO_TOOLS_TAG: Final = "Webhooks"
 # The end of a path whose last id is only called `id`: the segment before says whose it is.

@@ -33,7 +33,7 @@ CHUNK_BYTES: Final = 2**20
 router = router_at(
     PREFIX + "/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
-    responses=documented(*KEY_CODES, "not_found", "validation_error", "unavailable"),
+    responses=documented(*KEY_CODES, "not_found", "validation_error", "unavailable", "needs_visitors"),
 )
 
 

@@ -112,7 +112,8 @@ def get_project_stats(
         numbers.version, partial(catalog.experiments.of_project, project.id, STARTED)
     )
     totals = results.project_totals.of(project, experiments, now=now)
-    return Single(data=ProjectStats.of(numbers, totals))
+    outside = results.count_outside(catalog.experiments.started_ids(project.id))
+    return Single(data=ProjectStats.of(numbers, totals, outside))
 
 
 @router.get("/{id}/installation", responses=documented("not_found"))

@@ -18,7 +18,9 @@ from pipeline.store.catalog.errors import NotFoundError
 router = router_at(
     PREFIX + "/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
-    responses=merged(TAGGED, documented(*KEY_CODES, "not_found", "validation_error", "unavailable")),
+    responses=merged(
+        TAGGED, documented(*KEY_CODES, "not_found", "validation_error", "needs_visitors", "unavailable")
+    ),
 )
 
 

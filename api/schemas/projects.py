@@ -61,8 +61,13 @@ class ProjectStats(BaseModel):
     visitors_30d: int = Field(description="Visitors first exposed to an experiment in the last 30 days.")
     conversions_30d: int = Field(description="Visitors who converted on a primary goal in the last 30 days.")
 
+    experiments_counted_outside: int = Field(
+        description="Experiments with sums from outside, whose visitors are in none of these numbers: sums "
+        "do not tell who is in several experiments."
+    )
+
     @classmethod
-    def of(cls, experiments: ExperimentNumbers, totals: Totals) -> "ProjectStats":
+    def of(cls, experiments: ExperimentNumbers, totals: Totals, counted_outside: int) -> "ProjectStats":
         """Describe the totals over all experiments of a project."""
         return cls(
             total_experiments=experiments.total,
@@ -71,6 +76,7 @@ class ProjectStats(BaseModel):
             total_conversions=totals.converted,
             visitors_30d=totals.recent_visitors,
             conversions_30d=totals.recently_converted,
+            experiments_counted_outside=counted_outside,
         )
 
 

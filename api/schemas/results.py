@@ -101,6 +101,10 @@ class Results(BaseModel):
     as_of: datetime | None = Field(
         description="Time up to which received events are counted; null without events."
     )
+    sums_from: str | None = Field(
+        description="Who counted the visitors, where that was outside of this service, as a warehouse or a "
+        "cluster; null where it counted events itself."
+    )
     run_id: str | None = Field(
         description="With `as_of`, the run that published the night; null for the present, and for nights of "
         "earlier versions."
@@ -131,6 +135,7 @@ class Results(BaseModel):
             health=[answer(check) for check in report.health],
             estimand=answer(report.estimand),
             as_of=report.as_of,
+            sums_from=report.sums_from,
             run_id=run_id,
         )
 

@@ -69,4 +69,5 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
         due_look=None if is_segment else due_look(data, significance, decision, now=now),
         estimand=describe_estimand(data),
         clustered_by=None if evidence.clusters is None else evidence.clusters.by,
+        sums_from=evidence.sums_from,
     )

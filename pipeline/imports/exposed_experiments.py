@@ -12,7 +12,13 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
 from pipeline.imports.import_result import ImportStores
-from pipeline.imports.imported_experiment import ACTOR, ImportRefusedError, is_over, require_start
+from pipeline.imports.imported_experiment import (
+    ACTOR,
+    ImportRefusedError,
+    is_over,
+    require_counted_here,
+    require_start,
+)
 from pipeline.imports.importer import require_few_variants
 from pipeline.requests.experiments import create_draft
 from pipeline.sources.definition import Source, SourceExperiment
@@ -65,6 +71,7 @@ def find_or_draft(
                 f"{name[:80]!r} is no experiment of the project; describe it under [[experiments]]"
             )
         if not is_over(experiment):
+            require_counted_here(store.warehouse, experiment)
             _require_fit(experiment, variants, listed.get(name))
         if experiment.status == "draft":
             require_start(experiment, from_epoch_microseconds(seen.first_us[name]))

@@ -18,7 +18,8 @@ from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
 from pipeline.requests.experiments import create_draft
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse import published
+from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.imports.stored_rows import ImportedInto, StoredRowKinds, find_last_exposure
 
 ACTOR: Final = "import"
@@ -26,6 +27,17 @@ ACTOR: Final = "import"
 
 class ImportRefusedError(Exception):
     """An import whose rows could not be counted, or not be told from those of an earlier import."""
+
+
+def require_counted_here(warehouse: Warehouse, experiment: Experiment) -> None:
+    """Raise ImportRefusedError where the visitors of an experiment are counted outside of this service."""
+    with warehouse.cursor() as cursor:
+        record = published.find(cursor, experiment.id)
+    if record is not None and record.sums_from is not None:
+        raise ImportRefusedError(
+            f"the visitors of '{experiment.name}' are counted by {record.sums_from}, which hands in their "
+            "sums; rows do not add to them"
+        )
 
 
 def find_experiment(

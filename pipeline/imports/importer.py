@@ -22,6 +22,7 @@ from pipeline.imports.imported_experiment import (
     find_last_visit,
     pause_since_last_visitor,
     require_control,
+    require_counted_here,
     require_same_columns,
     run_from_first_to_last_visitor,
 )
@@ -93,6 +94,7 @@ def import_visitors(
         experiment = find_experiment(store.catalog, project, source, summary.variants)
         if experiment is None:
             experiment = draft_for_files(store.catalog, project, source, summary.variants, now=now)
+        require_counted_here(store.warehouse, experiment)
         require_control(experiment, source.control)
         store.ingest.load()
         with store.warehouse.cursor() as cursor:

@@ -11,6 +11,7 @@ from engine.design.project import Project
 from pipeline.disk_space import disk_full_errors
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.observation import published_at
+from pipeline.results.outside.visitor_needs import require_visitors
 from pipeline.results.results import Results
 from pipeline.rollup.export_selection import exported_visitors
 from pipeline.settings import Settings
@@ -43,7 +44,7 @@ class Exports:
         """Write the visitors who match every filter, as results count them `now`; the caller closes the file.
 
         The file has no name any more: it is gone once it is closed, or its process has ended. DiskFullError
-        where there is no space for it.
+        where there is no space for it, and TransitionError `needs_visitors` for sums from outside.
         """
         self._warehouse.require_space()
         is_fresh = self._results.bring_up_to_date(experiment, project)
@@ -51,6 +52,7 @@ class Exports:
             path = Path(folder) / "visitors"
             with self._warehouse.transaction() as cursor:
                 found = published.find(cursor, experiment.id)
+                require_visitors(experiment, found, "an export")
                 as_of = now if is_fresh or found is None else published_at(found)
                 export = exported_visitors(
                     experiment,

@@ -1,6 +1,6 @@
 """Results of experiments: reports, evidence, segments and totals."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -252,6 +252,11 @@ class Results:
             if observation is None:
                 return segment_evidence_of(read.experiment, aggregates.no_totals())
             return observation.of_segments(timezone=read.project.timezone)
+
+    def count_outside(self, experiment_ids: Collection[str]) -> int:
+        """Count the experiments whose visitors are counted outside of this service."""
+        found = self._rollup.publications.find_all(experiment_ids)
+        return sum(one.sums_from is not None for one in found.values())
 
     def available_segments(self, experiment: Experiment) -> dict[str, Any]:
         """List the values to filter by, at most 200 per dimension, under the API's names."""

@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from shutil import rmtree
@@ -28,11 +29,9 @@ _MEASURED_BYTES: Final = 64 * 2**20
 class UploadTooLargeError(Exception):
     """A file above the limit of one."""
 
-    def __init__(self, limit: int) -> None:
-        """Name the limit in bytes."""
-        super().__init__(
-            f"a file may have at most {limit:,} bytes; send it in parts, or describe it as a source"
-        )
+    def __init__(self, limit: "UploadLimit") -> None:
+        """Name the limit in bytes, and what to do."""
+        super().__init__(f"a file may have at most {limit.most_bytes:,} bytes; {limit.remedy}")
 
 
 class UploadsFullError(Exception):
@@ -47,14 +46,31 @@ class UploadsFullError(Exception):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class UploadLimit:
+    """Most bytes of a file, and what to do about a larger one."""
+
+    most_bytes: int
+    remedy: str = "send it in parts, or describe it as a source"
+
+
 class Upload:
     """A file that is being received; nothing of it stays unless it is kept."""
 
-    def __init__(self, settings: Settings, project_id: str, account_projects: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        project_id: str,
+        account_projects: Collection[str] = (),
+        *,
+        limit: UploadLimit | None = None,
+    ) -> None:
         """Begin an empty file in the project's folder, one of those of its account.
 
+        `limit` is that of its bytes, by default that of a file of an import.
         Raises as `require_room`; OSError.
         """
+        self._limit = limit or UploadLimit(settings.import_bytes)
         self._project_id = project_id
         self._folder = _folder(settings, project_id)
         self._others = [_folder(settings, one) for one in account_projects if one != project_id]
@@ -72,6 +88,11 @@ class Upload:
             self._file: IO[bytes] = os.fdopen(os.open(self._path, flags, OWNERS_FILE), "wb")
 
     @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._path
+
+    @property
     def sha256(self) -> str:
         """Digest of the content in hexadecimal digits."""
         return self._digest.hexdigest()
@@ -87,8 +108,8 @@ class Upload:
         """
         limit = self._settings.import_bytes
         size = self.size + more_bytes
-        if size > limit:
-            raise UploadTooLargeError(limit)
+        if size > self._limit.most_bytes:
+            raise UploadTooLargeError(self._limit)
         if self._measured_at is None or self.size >= self._measured_at + _MEASURED_BYTES:
             self._measure()
         of_project, of_account = self._waiting

@@ -134,7 +134,8 @@ class Snapshots:
             published = [
                 (experiment, record)
                 for experiment in experiments
-                if (record := published_rollups.find(cursor, experiment.id))
+                # Sums from outside have no visitors to copy.
+                if (record := published_rollups.find(cursor, experiment.id)) and record.sums_from is None
             ]
             results: tuple[SnapshotExperiment, ...] = tuple(
                 write_experiment(

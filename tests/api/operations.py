@@ -34,6 +34,8 @@ class Operation:
     body: dict[str, Any] | None = field(default=None, hash=False)
     # The status of the experiment that it works on, where that matters.
     status: str = "draft"
+    # Whether it takes a file of sums, and no JSON.
+    takes_sums: bool = False
 
     @property
     def name(self) -> str:
@@ -120,6 +122,10 @@ MORE_OPERATIONS = (
         "DELETE", "/api/v1/projects/{project_id}/visitors/{visitor_id}", ("projects:write",), "project"
     ),
     Operation("POST", "/api/v1/projects/{project_id}/imports", ("projects:write",), "project", _IMPORT),
+    Operation("GET", f"{_EXPERIMENT}/sums", ("projects:read",), "project"),
+    Operation(
+        "POST", f"{_EXPERIMENT}/sums", ("projects:write",), "project", status="running", takes_sums=True
+    ),
 )
 STEPS: dict[str, tuple[str, ...]] = {
     "draft": (),

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, or_, select
 
 from api.services import Services
+from pipeline.rollup.counting_rules import CountingRules, fingerprint
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.refused_keys import ACTOR
@@ -19,6 +20,7 @@ from pipeline.store.catalog.schema import audit, job_records, metadata, runs
 from tests import contract
 from tests.api.customers import Customer, a_customer
 from tests.api.described_sources import describe_source
+from tests.api.handed_in_sums import sums_request
 from tests.api.operations import MORE_OPERATIONS, OPERATIONS, STEPS, Operation
 from tests.api.request_bodies import error_of
 from tests.builders import NOW
@@ -70,8 +72,19 @@ class Scene:
         id_ = self.member_id if "/members/" in operation.path else id_
         id_ = self.webhook_id if "/webhooks/" in operation.path else id_
         path = operation.path.format(project_id=self.project_id, id=id_, visitor_id="nobody")
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return self.customer.client.request(operation.method, path, headers=headers, json=operation.body)
+        sent: dict[str, Any] = self._sums() if operation.takes_sums else {"json": operation.body}
+        key = {} if token is None else {"Authorization": f"Bearer {token}"}
+        sent["headers"] = sent.get("headers", {}) | key
+        return self.customer.client.request(operation.method, path, **sent)
+
+    def _sums(self) -> dict[str, Any]:
+        catalog = self.customer.services.catalog
+        found = catalog.experiments.with_ids(self.project_id, [self.experiment_id])
+        if not found:
+            return sums_request(None)
+        return sums_request(
+            found[0], fingerprint(found[0], CountingRules.of(catalog.projects.find(self.project_id)))
+        )
 
     def member_key(self, scopes: Collection[str]) -> str:
         """Return a new key of a plain member."""

@@ -16,7 +16,7 @@ from api.errors import ApiError
 from api.services import Services
 from engine.design.project import Project
 from pipeline.imports.import_requests import SentFile
-from pipeline.runs.uploads import Upload
+from pipeline.runs.uploads import Upload, UploadLimit
 from pipeline.store.catalog.errors import NotFoundError
 
 SUFFIXES: Final = {"text/csv": ".csv", "application/vnd.apache.parquet": ".parquet"}
@@ -55,10 +55,8 @@ async def import_body(
     if media_type not in SUFFIXES or content_encoding_of(request) != "identity":
         listed = ", ".join((*SUFFIXES, MEDIA_TYPE))
         raise ApiError("unsupported_media_type", f"send {listed}, as it is, without an encoding")
-    with closing(await run_in_threadpool(_begin, services, project)) as upload:
-        await _receive(request, upload)
-        # Stands for the content where equal requests are recognized.
-        request.state.body = upload.sha256.encode()
+    with closing(await run_in_threadpool(begin_upload, services, project)) as upload:
+        await receive(request, upload)
         try:
             yield ImportBody(upload=upload, suffix=SUFFIXES[media_type])
         except Exception:
@@ -69,8 +67,10 @@ async def import_body(
 ImportBodyDep = Annotated[ImportBody, Depends(import_body)]
 
 
-def _begin(services: Services, project: Project) -> Upload:
-    return Upload(services.settings, project.id, services.catalog.projects.ids(project.account_id))
+def begin_upload(services: Services, project: Project, limit: UploadLimit | None = None) -> Upload:
+    """Begin a file of a project, within its limit and those of its account."""
+    projects = services.catalog.projects.ids(project.account_id)
+    return Upload(services.settings, project.id, projects, limit=limit)
 
 
 def _discard_unqueued(services: Services, project: Project, upload: Upload) -> None:
@@ -82,7 +82,8 @@ def _discard_unqueued(services: Services, project: Project, upload: Upload) -> N
         upload.discard()
 
 
-async def _receive(request: Request, upload: Upload) -> None:
+async def receive(request: Request, upload: Upload) -> None:
+    """Write the body into the file, part by part."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal():
         await run_in_threadpool(upload.require_room, int(declared))
@@ -97,3 +98,5 @@ async def _receive(request: Request, upload: Upload) -> None:
         if size >= _WRITE_BYTES or not is_more:
             await run_in_threadpool(upload.write, b"".join(parts))
             parts, size = [], 0
+    # Stands for the content where equal requests are recognized.
+    request.state.body = upload.sha256.encode()

@@ -85,6 +85,7 @@ class Evidence:
     values of goals that are judged on a quantile, both by the goal's row; `values` of the latter have the
     quantile as their mean. `covariates` name what `values` has from before the first exposure, by row, too.
     `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
+    `sums_from` names who counted the sums, where no service counted events for them.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
     `clusters` were assigned as a whole; None where visitors were assigned one by one. With them
@@ -122,6 +123,7 @@ class Evidence:
     quantiles: Mapping[int, QuantileEvidence] = field(default_factory=dict)
     covariates: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     is_table: bool = False
+    sums_from: str | None = None
     missing_sources: tuple[str, ...] = ()
     clusters: ClusterEvidence | None = None
     trials: IntArray = field(init=False)

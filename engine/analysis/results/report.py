@@ -304,6 +304,7 @@ class Report(ShownResult):
     `plan` is that of its sample, and `due_look` the look that is to be recorded now, None where none is due.
     `estimand` is None where weights never changed: there it is the plain mean of each variant's visitors.
     `clustered_by` names the clusters, such as accounts, by which variants are compared; None without any.
+    `sums_from` names who counted the visitors, where that was outside of the service.
     """
 
     experiment: Experiment
@@ -317,6 +318,7 @@ class Report(ShownResult):
     due_look: RecordedLook | None = None
     estimand: Estimand | None = None
     clustered_by: str | None = None
+    sums_from: str | None = None
 
     @property
     def primary(self) -> GoalReport | None:

@@ -61,6 +61,7 @@ class OutsideObservation(Observation):
             segments=None if segment else self._visitors_by_segment(),
             follow_up=None if segment else self._follow_up(cells, timezone),
             as_of=self.as_of,
+            sums_from=self.published.sums_from,
             last_exposure_at=None if exposed is None else from_epoch_microseconds(exposed),
             values=values,
             covariates={} if values is None else covariates_of(self.experiment, values),

@@ -101,7 +101,15 @@ class OutsideSums:
             raise InvalidDesignError(problems)
 
     @classmethod
-    def of_table(cls, table: pl.DataFrame, *, source: str, fingerprint: str, watermark: datetime) -> Self:
+    def of_table(
+        cls,
+        table: pl.DataFrame,
+        *,
+        source: str,
+        fingerprint: str,
+        watermark: datetime,
+        last_exposed_at: datetime | None = None,
+    ) -> Self:
         """Take one table whose column `kind_of_row` tells rows of KINDS apart; InvalidDesignError."""
         kind = pl.col("kind_of_row")
         if "kind_of_row" not in table.columns:
@@ -109,8 +117,7 @@ class OutsideSums:
         if unknown := set(table["kind_of_row"].unique().to_list()) - KINDS.keys():
             named = ", ".join(sorted(map(repr, unknown)))
             raise InvalidDesignError([Problem("kind_of_row", f"is {_or(KINDS)}, not {named}")])
-        known = {"kind_of_row", *(name for schema in _TABLES.values() for name in schema)}
-        if extra := [name for name in table.columns if name not in known]:
+        if extra := [name for name in table.columns if name not in known_columns()]:
             raise InvalidDesignError([Problem(name, "is no column of sums") for name in extra])
         cells, products, extremes = (
             table.filter(kind == word).select(one for one in _TABLES[name] if one in table.columns)
@@ -123,6 +130,7 @@ class OutsideSums:
             cells=cells,
             products=products,
             extremes=extremes,
+            last_exposed_at=last_exposed_at,
         )
 
     def table(self) -> pl.DataFrame:
@@ -142,6 +150,11 @@ class OutsideSums:
             rows: pl.DataFrame = getattr(self, name)
             found.update(rows.select(pl.all().cast(pl.String)).sort(rows.columns).write_csv().encode())
         return found.hexdigest()
+
+
+def known_columns() -> frozenset[str]:
+    """Return the columns of the one table."""
+    return frozenset({"kind_of_row", *(name for schema in _TABLES.values() for name in schema)})
 
 
 def _typed(rows: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:

@@ -54,8 +54,12 @@ class PublishedSums:
     is_changed: bool
 
 
-def rules_to_count_by(project: Project, record: Published | None) -> CountingRules:
-    """Return the rules that sums of an experiment are counted by, given what is published of it."""
+def fingerprint_to_count_by(experiment: Experiment, project: Project, record: Published | None) -> str:
+    """Return the fingerprint of the rules that sums are to be counted by, given what is published."""
+    return fingerprint(experiment, _rules_to_count_by(project, record))
+
+
+def _rules_to_count_by(project: Project, record: Published | None) -> CountingRules:
     current = CountingRules.of(project)
     return current if record is None else rules_of(record, current)
 
@@ -85,7 +89,7 @@ def publish_sums(  # noqa: PLR0913 # what is published, of what, and when
         experiment = stores.catalog.experiments.get(project.id, experiment_id)
         with stores.warehouse.transaction() as cursor:
             before = published_rollups.find(cursor, experiment.id)
-            rules = rules_to_count_by(project, before)
+            rules = _rules_to_count_by(project, before)
             _require_open(experiment, before)
             _require_outside(cursor, experiment, before, takes_over=takes_over)
             _require_current(experiment, before, sums, rules, now=now)
@@ -99,10 +103,8 @@ def publish_sums(  # noqa: PLR0913 # what is published, of what, and when
                 _write(cursor, project, experiment, sums)
                 published_rollups.publish(cursor, [record])
     if before != record:
-        changes = {
-            "sums_from": [before and before.sums_from, sums.source],
-            "sums_digest": [None, sums.digest],
-        }
+        names = ("sums_from", "sums_digest", "as_of")
+        changes = {name: [getattr(before, name, None), getattr(record, name)] for name in names}
         stores.catalog.audit.add(project.account_id, actor, experiment.id, changes)
     return PublishedSums(record=record, is_changed=not is_same)
 

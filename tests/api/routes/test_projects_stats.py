@@ -17,6 +17,7 @@ NOTHING = {
     "total_conversions": 0,
     "visitors_30d": 0,
     "conversions_30d": 0,
+    "experiments_counted_outside": 0,
 }
 _numbers = count()
 
@@ -72,6 +73,7 @@ def test_events_are_counted_as_soon_as_they_are_stored(customer: Customer, proje
         "total_conversions": 1,
         "visitors_30d": 3,
         "conversions_30d": 1,
+        "experiments_counted_outside": 0,
     }
     see(shop, "v4")
     assert stats(customer, project)["total_visitors"] == 4

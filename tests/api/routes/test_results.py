@@ -96,6 +96,7 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
         "health",
         "estimand",
         "as_of",
+        "sums_from",
         "run_id",
     }
     assert set(data["experiment"]) == HEAD

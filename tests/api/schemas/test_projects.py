@@ -21,6 +21,6 @@ def test_only_the_answer_of_creation_has_the_sdk_key() -> None:
 def test_stats_count_running_experiments_apart() -> None:
     experiments = ExperimentNumbers(version=7, total=2, running=1)
     totals = Totals(visitors=9, converted=4, recent_visitors=3, recently_converted=1)
-    stats = ProjectStats.of(experiments, totals)
+    stats = ProjectStats.of(experiments, totals, 1)
     assert (stats.total_experiments, stats.running_experiments) == (2, 1)
-    assert (stats.total_visitors, stats.conversions_30d) == (9, 1)
+    assert (stats.total_visitors, stats.conversions_30d, stats.experiments_counted_outside) == (9, 1, 1)
