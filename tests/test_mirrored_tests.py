@@ -122,6 +122,7 @@ TESTED_BY = {
     "engine/frames/column_errors.py": "tests/engine/frames/lazy/test_lazy_tables.py",
     "engine/frames/counted_days.py": "tests/engine/frames/test_counts.py",
     "engine/frames/row_parts.py": "tests/engine/frames/test_part_sums.py",
+    "engine/frames/segment_rows.py": "tests/engine/frames/test_segments.py",
     "engine/frames/observations.py": "tests/engine/frames/lazy/test_lazy_tables.py",
     "engine/frames/seen.py": "tests/engine/frames/test_analyze.py",
     "engine/analysis/comparison/quantiles.py": "tests/engine/frames/test_kinds_quantile.py",

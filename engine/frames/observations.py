@@ -12,12 +12,13 @@ import polars as pl
 from engine.analysis.evidence.evidence import Evidence
 from engine.errors import EngineError, InvalidEvidenceError
 from engine.frames.column_errors import MOST_TOGETHER
-from engine.frames.counts import count, moment
+from engine.frames.counts import count
 from engine.frames.epochs import WeightEpochs, require_goals_of_epochs, with_epochs
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Funnel, Quantile
-from engine.frames.lazy.engine_queries import Table, is_engine_table
+from engine.frames.lazy.engine_queries import Table, can_order_steps, is_engine_table
 from engine.frames.lazy.lazy_counts import count_lazy
+from engine.frames.lazy.lazy_funnels import are_steps_comparable
 from engine.frames.lazy.lazy_rows import lazy_rows
 from engine.frames.part_sums import Part, add_up
 from engine.frames.row_parts import parts_of
@@ -44,13 +45,14 @@ def observe(
     """Read rows; those of a database or a cluster are left there and counted by its engine.
 
     The named columns of such a table are fetched where these sums do not suffice: for categories of visitors
-    with several rows, `known`, funnels, quantiles, clusters and weight epochs, and for times that are text.
+    with several rows without times, funnels of steps of several types, quantiles of events, clusters and
+    weight epochs, and for times that are text.
     Raises InvalidEvidenceError as `read_rows` does.
     """
     if len(weight_epochs):
         require_goals_of_epochs(columns.goals)
     table = table_of(df)
-    if is_engine_table(table) and not len(weight_epochs) and _are_sums_enough(table, columns):
+    if is_engine_table(table) and not len(weight_epochs) and are_sums_enough(table, columns):
         return _observe_lazy(table, columns, timezone)
     if not len(weight_epochs) and _are_parts_enough(columns):
         observed = _observe_parts(df, columns, timezone)
@@ -96,7 +98,7 @@ def require_one_source(df: object, sums: object, weight_epochs: WeightEpochs, cl
 def _observe_lazy(table: Table, columns: Columns, timezone: str) -> Observations:
     rows = lazy_rows(table, columns)
     return Observations(
-        seen=Seen(variants=list(rows.variants), first=moment(rows.first_us), last=moment(rows.last_us)),
+        seen=rows.seen,
         count=lambda variants: count_lazy(rows, variants=variants, goals=columns.goals, timezone=timezone),
     )
 
@@ -113,15 +115,22 @@ def _observe_parts(df: Any, columns: Columns, timezone: str) -> Observations | N
     return Observations(seen=Seen.together(seen), count=partial(add_up, parts))
 
 
-def _are_sums_enough(table: Table, columns: Columns) -> bool:
-    """Tell whether sums of the table say all that the columns are needed for."""
+def are_sums_enough(table: Table, columns: Columns) -> bool:
+    """Tell whether sums of the table say all that the columns are needed for.
+
+    A category and a segment are those of the first of several rows, which only times tell.
+    """
     schema = table.collect_schema()
     if columns.cluster is not None:
         return False
     if columns.timestamp is not None and schema.get(columns.timestamp) == nw.String:
         return False
-    has_several_rows = columns.visitor is not None
-    return all(_is_summed(goal, schema, has_several_rows=has_several_rows) for goal in columns.goals.values())
+    has_first = columns.visitor is None or columns.timestamp is not None
+    if columns.segments and not (has_first and all(name in schema for name in columns.segments)):
+        return False
+    if any(isinstance(goal, Funnel) for goal in columns.goals.values()) and not can_order_steps(table):
+        return False
+    return all(_is_summed(goal, schema, has_first=has_first) for goal in columns.goals.values())
 
 
 def _are_parts_enough(columns: Columns) -> bool:
@@ -130,14 +139,15 @@ def _are_parts_enough(columns: Columns) -> bool:
     return columns.cluster is None and all(_adds_up(goal) and not goal.covariates for goal in goals)
 
 
-def _is_summed(goal: FrameGoal, schema: nw.Schema, *, has_several_rows: bool) -> bool:
-    """Tell whether sums say all of a goal; a category is that of the first of several rows, and is read."""
-    if isinstance(goal, Funnel | Quantile) or goal.known is not None:
+def _is_summed(goal: FrameGoal, schema: nw.Schema, *, has_first: bool) -> bool:
+    """Tell whether sums say all of a goal; `has_first` where the first row of a visitor is known."""
+    if isinstance(goal, Quantile) and goal.of == "event":
+        return False
+    if isinstance(goal, Funnel) and not are_steps_comparable(goal, schema):
         return False
     kinds = [schema.get(name) for name in goal.covariate_columns]
     return all(
-        kind is not None and (kind.is_numeric() or (kind == nw.String and not has_several_rows))
-        for kind in kinds
+        kind is not None and (kind.is_numeric() or (kind == nw.String and has_first)) for kind in kinds
     )
 
 

@@ -40,6 +40,16 @@ class ClusteredBuckets:
             np.add.at(row, places, each)
         return cls(buckets, sums, len(total))
 
+    @classmethod
+    def of_counts(cls, values: FloatArray, counts: IntArray) -> Self:
+        """Sum up values of which each is of as many visitors as `counts` says, who have no other."""
+        buckets, place = np.unique(bucket_of(values), return_inverse=True)
+        order = np.argsort(value_of(buckets), kind="stable")
+        sums = np.zeros((4, len(buckets)), np.int64)
+        np.add.at(sums[0], place, counts)
+        sums[1] = sums[0]
+        return cls(buckets[order], sums[:, order], int(sums[0].sum()))
+
     def without(self, other: Self) -> Self:
         """Take back the sums of some of the visitors."""
         left = self.sums.copy()

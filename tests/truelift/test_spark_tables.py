@@ -10,8 +10,9 @@ from pyspark.sql import SparkSession
 
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Ratio, Revenue
+from engine.frames.segments import analyze_frame_segments
 from pipeline.assignment.frame_assignment import assign_frame
-from tests.engine.frames.lazy.shop import shop_rows
+from tests.engine.frames.lazy.shop import OTHER_GOALS, shop_rows, wide_rows
 from tests.engine.frames.same_reports import differences
 from tests.pipeline.assignment.vector_frames import vector_frames
 from tests.pipeline.measured_visitors import MADE, assert_same, drawn_visitors, treatment
@@ -60,6 +61,19 @@ def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_
     report = analyze_frame(spark.read.parquet(str(tmp_path / "shop.parquet")), **asked)
     assert report.goals[0].variants[0].visitors > 100
     assert differences(report, analyze_frame(rows, **asked)) == []
+
+
+@pytest.mark.long(seconds=90)
+def test_steps_quantiles_and_segments_of_spark_are_those_of_its_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = wide_rows(shop_rows(1000))
+    rows.write_parquet(tmp_path / "shop.parquet")
+    table = spark.read.parquet(str(tmp_path / "shop.parquet"))
+    asked: dict[str, Any] = {"control": "A", "goals": OTHER_GOALS, "visitor": "visitor", "timestamp": "at"}
+    assert differences(analyze_frame(table, **asked), analyze_frame(rows, **asked)) == []
+    asked["segments"] = ["town", "plan"]
+    assert differences(analyze_frame_segments(table, **asked), analyze_frame_segments(rows, **asked)) == []
 
 
 @pytest.mark.long(seconds=30)

@@ -43,7 +43,12 @@ def is_engine_table(frame: object) -> TypeGuard[Table]:
 def engine_of(table: Table) -> str:
     """Name the engine of a lazy table, such as `postgres`; one that is reached by Ibis as Ibis does."""
     native = table.to_native()
-    return str(native.get_backend().name if hasattr(native, "get_backend") else table.implementation.value)
+    if not hasattr(native, "get_backend"):
+        return str(table.implementation.value)
+    try:
+        return str(native.get_backend().name)
+    except Exception:  # noqa: BLE001  # Ibis imports its errors with itself; a table of no engine
+        return "ibis"
 
 
 def fetch(query: Table) -> pl.DataFrame:
@@ -53,10 +58,9 @@ def fetch(query: Table) -> pl.DataFrame:
     try:
         rows: pl.DataFrame = query.collect("polars").to_native()
     except Exception as refused:
-        reason = " ".join(str(refused).split())
+        reason = " ".join(str(refused).split())[:_REASON_LENGTH].rstrip(".")
         raise InvalidEvidenceError(
-            f"{engine_of(query)} cannot count this table: {reason[:_REASON_LENGTH]}. Give its rows as a data "
-            "frame instead"
+            f"{engine_of(query)} cannot count this table: {reason}. Give its rows as a data frame instead"
         ) from refused
     return rows
 
@@ -67,6 +71,11 @@ def without_nan(table: Table, names: Sequence[str]) -> Table:
         return table
     schema = table.collect_schema()
     return table.with_columns(nw.col(name).fill_nan(None) for name in names if schema[name].is_float())
+
+
+def can_order_steps(table: Table) -> bool:
+    """Tell whether the table's engine reads nested queries of funnels; the parser of SQLite does not."""
+    return engine_of(table) != "sqlite"
 
 
 def computed_once(table: Table) -> Table:

@@ -35,7 +35,7 @@ def _judged(goal: int, kind: FrameGoal, cap: float | None) -> nw.Expr:
     value = nw.col(f"sum_{goal}")
     if kind.is_share:
         done = nw.col(f"done_{goal}").cast(nw.Float64)
-        return nw.when(~value.is_null()).then(done) if kind.may_be_unknown else done
+        return nw.when(~value.is_null()).then(done) if kind.is_partly_known else done
     return value if cap is None else nw.when(value > cap).then(nw.lit(cap)).otherwise(value)
 
 

@@ -12,7 +12,7 @@ from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
 from engine.frames.column_errors import MOST_NUMBER, MOST_TOGETHER, MOST_WHOLE
 from engine.frames.frame_goal import FrameGoal
-from engine.frames.kinds import Count, Mean, Ratio, Retained, Revenue, Value
+from engine.frames.kinds import Count, Funnel, Mean, Quantile, Ratio, Retained, Revenue, Value
 from engine.frames.lazy.engine_queries import flag
 from engine.local_days import EPOCH
 
@@ -41,7 +41,10 @@ def columns_of_goal(
     schema: nw.Schema, place: int, name: str, kind: FrameGoal, *, currency: str
 ) -> Iterator[LazyColumn]:
     """Yield the columns of the goal at a place, as `goal_columns` does for a DataFrame, as doubles."""
-    if isinstance(kind, Ratio):
+    if isinstance(kind, Funnel):
+        for step, column in enumerate(kind.steps):
+            yield _step(schema, column, f"step_{place}_{step}")
+    elif isinstance(kind, Ratio):
         for column, part in (("goal", kind.numerator), ("orders", kind.denominator)):
             found = number_column(schema, part, f"{column}_{place}")
             yield replace(found, values=found.values.fill_null(0.0))
@@ -49,11 +52,12 @@ def columns_of_goal(
         yield _cents(schema, name, f"goal_{place}", currency)
     elif isinstance(kind, Count):
         yield _count(schema, name, f"goal_{place}")
-    elif isinstance(kind, Value | Mean):
-        found = number_column(schema, name, f"goal_{place}")
+    elif isinstance(kind, Value | Mean | Quantile):
+        column = kind.column if isinstance(kind, Quantile) else name
+        found = number_column(schema, column, f"goal_{place}")
         yield found if kind.may_be_unknown else replace(found, values=found.values.fill_null(0.0))
     else:
-        yield _flag(schema, name, f"goal_{place}", keeps_unknown=isinstance(kind, Retained))
+        yield flag_column(schema, name, f"goal_{place}", keeps_unknown=isinstance(kind, Retained))
 
 
 def number_column(schema: nw.Schema, name: str, alias: str) -> LazyColumn:
@@ -89,7 +93,7 @@ def _doubles(schema: nw.Schema, name: str) -> nw.Expr:
     return column.cast(nw.Float64)
 
 
-def _flag(schema: nw.Schema, name: str, alias: str, *, keeps_unknown: bool) -> LazyColumn:
+def flag_column(schema: nw.Schema, name: str, alias: str, *, keeps_unknown: bool = False) -> LazyColumn:
     """Read conversions as 1 or 0; null is 0, or stays where the outcome is not known yet."""
     dtype = schema[name]
     if not (dtype.is_numeric() or dtype == nw.Boolean):
@@ -98,6 +102,14 @@ def _flag(schema: nw.Schema, name: str, alias: str, *, keeps_unknown: bool) -> L
     other = flag((numbers != 0.0) & (numbers != 1.0)).sum()
     check = Check(other, bool, column_errors.other_than_conversions(name))
     return LazyColumn(alias, numbers if keeps_unknown else numbers.fill_null(0.0), (check,))
+
+
+def _step(schema: nw.Schema, name: str, alias: str) -> LazyColumn:
+    """Read the time of a step as it is, and a flag as 1 or null."""
+    if isinstance(schema[name], nw.Date | nw.Datetime):
+        return LazyColumn(alias, nw.col(name))
+    found = flag_column(schema, name, alias)
+    return replace(found, values=nw.when(found.values != 0.0).then(found.values))
 
 
 def _count(schema: nw.Schema, name: str, alias: str) -> LazyColumn:

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.analysis.evidence.funnels import FunnelEvidence
+from engine.analysis.evidence.totals import Totals
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.counts import moment
 from engine.frames.frame_goal import FrameGoal
@@ -16,10 +19,13 @@ from engine.frames.lazy.engine_queries import Table, fetch, flag
 from engine.frames.lazy.lazy_caps import caps_of, with_judged_values
 from engine.frames.lazy.lazy_covariates import with_indexes
 from engine.frames.lazy.lazy_days import LazyDays
+from engine.frames.lazy.lazy_funnels import counts_of_steps, funnels_of_counts
 from engine.frames.lazy.lazy_largest import largest_lazy
+from engine.frames.lazy.lazy_moments import Pair, moments_by_arm
+from engine.frames.lazy.lazy_quantiles import quantiles_lazy
 from engine.frames.lazy.lazy_rows import LazyRows
 from engine.frames.lazy.lazy_values import GoalMoments
-from engine.frames.lazy.lazy_visitors import by_visitor, of_one_variant, with_arms
+from engine.frames.lazy.lazy_visitors import by_visitor, of_one_variant, with_arms, with_known_outcomes
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 
@@ -34,13 +40,16 @@ def count_lazy(
     kinds, arms = list(goals.values()), len(variants)
     coded = with_arms(rows, variants, timezone)
     everyone = by_visitor(coded, kinds, is_distinct=rows.is_distinct)
-    plain = of_one_variant(everyone)
+    so_far = of_one_variant(everyone)
+    plain = with_known_outcomes(so_far, kinds)
     caps = caps_of(plain, kinds)
     visitors, slopes = with_indexes(with_judged_values(plain, kinds, caps), kinds, arms)
     totals = _Totals(visitors, kinds, arms, caps)
     observed = totals.observed
     shares = Moments.of_shares(totals.conversions, totals.visitors if observed is None else observed)
-    moments = GoalMoments.fetch(visitors, kinds, arms, capped=caps)
+    quantiles = quantiles_lazy(visitors, kinds, arms)
+    moments = GoalMoments.fetch(visitors, kinds, arms, capped=caps, quantiles=quantiles)
+    everything = _SoFar.fetch(so_far, kinds, arms)
     days = LazyDays.of(rows, coded, visitors, arms=arms)
     return Evidence(
         visitors=totals.visitors,
@@ -52,12 +61,39 @@ def count_lazy(
         last_exposure_at=None if days is None else days.last_at,
         # Whether a visitor is retained is known after a window, not from the first day on.
         follow_up=None if days is None or isinstance(kinds[0], Retained) else days.follow_up(),
-        largest_cents=totals.largest_cents,
+        largest_cents=totals.largest_cents if everything is None else everything.largest_cents,
         largest=largest_lazy(visitors, kinds, arms),
         observed=observed,
+        so_far=None if everything is None else everything.totals,
         with_denominator=totals.with_denominator,
+        funnels=totals.funnels,
+        quantiles=quantiles,
         values=totals.with_extremes(moments.visitor_values(kinds, shares), slopes),
     )
+
+
+class _SoFar(NamedTuple):
+    """What all visitors have done, whether their outcomes are known or not."""
+
+    totals: Totals
+    largest_cents: IntArray
+
+    @classmethod
+    def fetch(cls, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> Self | None:
+        """Let the engine add up; None where every outcome is known."""
+        if all(kind.known is None for kind in kinds):
+            return None
+        totals = _Totals(visitors, kinds, arms, {})
+        money = [goal for goal, kind in enumerate(kinds) if isinstance(kind, Revenue)]
+        found = moments_by_arm(visitors, [Pair(nw.col(f"sum_{goal}")) for goal in money], arms)
+        cents = {goal: pair.y for goal, pair in zip(money, found, strict=True)}
+        revenue = Moments.stack([cents.get(goal, _no_cents(totals.visitors)) for goal in range(len(kinds))])
+        return cls(Totals(conversions=totals.conversions, revenue=revenue), totals.largest_cents)
+
+
+def _no_cents(visitors: IntArray) -> Moments:
+    n = visitors.astype(np.float64)
+    return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
 
 
 def _count(table: Table) -> int:
@@ -81,6 +117,7 @@ class _Totals:
                 *(flag(nw.col(f"orders_{goal}") > 0.0).sum().alias(f"divided_{goal}") for goal in ratios),
                 *(flag(nw.col(f"sum_{goal}") != 0.0).sum().alias(f"nonzero_{goal}") for goal in ratios),
                 *(nw.col(f"orders_{goal}").max() for goal in ratios),
+                *counts_of_steps(kinds),
                 *(
                     flag(nw.col(f"sum_{goal}") > cap).sum().alias(f"capped_{goal}")
                     for goal, cap in caps.items()
@@ -121,6 +158,11 @@ class _Totals:
         return self._by_arm["visitors"].cast(pl.Int64).to_numpy()
 
     @property
+    def funnels(self) -> dict[int, FunnelEvidence]:
+        """Visitors at each step of the goals that are funnels, by their place."""
+        return funnels_of_counts(self._by_arm, self._kinds)
+
+    @property
     def conversions(self) -> IntArray:
         return self._stacked("done")
 
@@ -140,7 +182,7 @@ class _Totals:
     @property
     def observed(self) -> IntArray | None:
         """Visitors whose outcome is known; None where every visitor has one."""
-        may_lack = np.array([kind.may_be_unknown for kind in self._kinds])
+        may_lack = np.array([kind.is_partly_known for kind in self._kinds])
         if not may_lack.any():
             return None
         return np.where(may_lack[:, None], self._stacked("known"), self.visitors)

@@ -6,6 +6,7 @@ import narwhals as nw
 
 from engine.analysis.evidence.largest_visitors import MOST, LargestVisitors, LargeVisitor
 from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Quantile
 from engine.frames.lazy.engine_queries import Table, fetch
 
 _LISTS = ("by_value", "by_denominator")
@@ -17,7 +18,7 @@ def largest_lazy(visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> Larg
     queries = [
         query
         for goal, kind in enumerate(kinds)
-        if not kind.is_share
+        if not (kind.is_share or isinstance(kind, Quantile))
         for arm in range(arms)
         for query in _queries(visitors, names, goal, arm)
     ]

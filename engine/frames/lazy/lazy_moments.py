@@ -1,10 +1,10 @@
 """Moments by variant that a lazy table's engine computes, in two passes."""
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final
+from typing import Final, Self
 
 import narwhals as nw
 import numpy as np
@@ -16,6 +16,8 @@ from engine.stats.paired_moments import PairedMoments
 
 # Sums of deviations of x and y, and of products of two and three of them.
 _SUMS: Final = ("x", "y", "xx", "yy", "xy", "yyy", "xxx", "xxy", "xyy")
+# The number of visitors with both values, and the least of each.
+_COUNTS: Final = ("n", "low_x", "low_y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +52,62 @@ def moments_by_arm(visitors: Table, pairs: Sequence[Pair], arms: int) -> list[Pa
     """
     if not pairs:
         return []
-    numbers = range(len(pairs))
-    # Values, and then their deviations, are columns, so that each sum names one instead of repeating it.
-    values = visitors.select("arm", *(column for i in numbers for column in _values(i, pairs[i])))
-    sums = _fetch_by_arm(values, [total for i in numbers for total in _plain(i)], arms)
-    n = [sums[f"n_{i}"] for i in numbers]
-    means = [tuple(sums[f"{axis}_{i}"] / np.maximum(n[i], 1.0) for axis in "xy") for i in numbers]
-    deviations = values.select("arm", *(column for i in numbers for column in _deviations(i, means[i])))
-    centred = _fetch_by_arm(deviations, [total for i in numbers for total in _centred(i)], arms)
-    return [
-        _moments(
-            n[i], means[i][0], means[i][1], {axis: centred[f"{axis}_{i}"] for axis in _SUMS}
-        ).without_rounding(sums[f"low x_{i}"], sums[f"low y_{i}"])
-        for i in range(len(pairs))
-    ]
+    found = Deviations.of(visitors, pairs, arms)
+    every = pl.DataFrame({"arm": range(arms)}).join(fetch(found.sums()), on="arm", how="left")
+    return found.moments(every.sort("arm"))
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """Deviations of pairs of values from their means over the visitors of a variant.
+
+    `table` has a row per visitor, with `arm`, `x_<i>` and `y_<i>` of pair i, and the columns that were kept;
+    `means` of each pair are of the shape (arms,).
+    """
+
+    table: Table
+    means: Sequence[tuple[FloatArray, ...]]
+
+    @classmethod
+    def of(cls, visitors: Table, pairs: Sequence[Pair], arms: int, *, keeping: Sequence[str] = ()) -> Self:
+        """Fetch the means in one query. Columns named in `keeping` stay."""
+        numbers = range(len(pairs))
+        # Values, and then their deviations, are columns, so that each sum names one instead of repeating it.
+        values = visitors.select(
+            "arm", *keeping, *(column for i in numbers for column in _values(i, pairs[i]))
+        )
+        sums = _fetch_by_arm(values, [total for i in numbers for total in _plain(i)], arms)
+        means = [
+            tuple(sums[f"{axis}_{i}"] / np.maximum(sums[f"n_{i}"], 1.0) for axis in "xy") for i in numbers
+        ]
+        columns = (column for i in numbers for column in _deviations(i, means[i]))
+        return cls(values.select("arm", *keeping, *columns), means)
+
+    def sums(self, *by: str, totals: Iterable[nw.Expr] = ()) -> Table:
+        """Ask for the sums by `arm` and the columns `by`, and for other totals of them."""
+        own = (total for i in range(len(self.means)) for total in _centred(i))
+        return self.table.group_by(*by, "arm").agg(*totals, *own)
+
+    def moments(self, sums: pl.DataFrame) -> list[PairedMoments]:
+        """Take the moments of each pair, of as many groups as there are rows of the sums."""
+        arms = sums["arm"].cast(pl.Int64).to_numpy()
+        return [
+            self._moments_of(
+                {
+                    name: sums[f"{name}_{i}"].cast(pl.Float64).fill_null(0.0).to_numpy()
+                    for name in (*_SUMS, *_COUNTS)
+                },
+                means[0][arms],
+                means[1][arms],
+            )
+            for i, means in enumerate(self.means)
+        ]
+
+    @staticmethod
+    def _moments_of(sums: Mapping[str, FloatArray], mean_x: FloatArray, mean_y: FloatArray) -> PairedMoments:
+        n, low_x, low_y = (sums[name] for name in _COUNTS)
+        found = _moments(n, np.where(n > 0, mean_x, 0.0), np.where(n > 0, mean_y, 0.0), sums)
+        return found.without_rounding(low_x, low_y)
 
 
 def _values(i: int, pair: Pair) -> Iterator[nw.Expr]:
@@ -77,17 +121,20 @@ def _plain(i: int) -> Iterator[nw.Expr]:
     for axis in "xy":
         column = nw.col(f"{axis}_{i}")
         yield column.sum().alias(f"{axis}_{i}")
-        yield column.min().alias(f"low {axis}_{i}")
 
 
 def _deviations(i: int, means: tuple[FloatArray, ...]) -> Iterator[nw.Expr]:
     for axis, mean in zip("xy", means, strict=True):
         name = f"{axis}_{i}"
+        yield nw.col(name).alias(f"plain_{name}")
         yield (nw.col(name) - by_case(nw.col("arm"), range(len(mean)), mean.tolist())).alias(name)
 
 
 def _centred(i: int) -> Iterator[nw.Expr]:
-    """Yield the sums of deviations, and of the products of two and three of them, by the letters of _SUMS."""
+    """Yield the sums of deviations and of their products, by the letters of _SUMS, with those of _COUNTS."""
+    yield flag(~nw.col(f"y_{i}").is_null()).sum().alias(f"n_{i}")
+    for axis in "xy":
+        yield nw.col(f"plain_{axis}_{i}").min().alias(f"low_{axis}_{i}")
     for name in _SUMS:
         product = reduce(operator.mul, (nw.col(f"{axis}_{i}") for axis in name))
         yield product.sum().alias(f"{name}_{i}")

@@ -9,15 +9,20 @@ import polars as pl
 
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
+from engine.frames.counts import moment
+from engine.frames.kinds import Funnel
 from engine.frames.lazy.engine_queries import Table, fetch, flag, without_nan
 from engine.frames.lazy.lazy_columns import (
     LazyColumn,
     columns_of_goal,
+    flag_column,
     number_column,
     text_column,
     time_literal,
 )
+from engine.frames.lazy.lazy_funnels import has_flags, with_funnels
 from engine.frames.rows import Columns
+from engine.frames.seen import Seen
 from engine.local_days import local_day_starts
 
 # Distinct values of a variant column that are fetched; an experiment has fewer.
@@ -32,7 +37,8 @@ class LazyRows:
     """Validated rows of a lazy table, and what is known of all of them.
 
     `table` has `variant` as it is stored, `visitor` where a column has the ids, `at` where one has the times,
-    and the doubles `goal_<i>`, `before_<i>` and `orders_<i>`. `variants` maps the text of each variant to its
+    the doubles `goal_<i>`, `before_<i>`, `orders_<i>` and `known_<i>`, `reached_<i>` of funnels, and
+    `segment_<i>` as it is stored. `variants` maps the text of each variant to its
     stored value. `first_us` and `last_us` are the first and last time, in microseconds since the epoch.
     """
 
@@ -47,6 +53,11 @@ class LazyRows:
     def is_distinct(self) -> bool:
         """Tell whether each row is a visitor."""
         return self.columns.visitor is None
+
+    @property
+    def seen(self) -> Seen:
+        """What was seen in the rows."""
+        return Seen(variants=list(self.variants), first=moment(self.first_us), last=moment(self.last_us))
 
     def day(self, timezone: str) -> nw.Expr | None:
         """Build the local day of a row, in days since 1970-01-01; None without times."""
@@ -77,9 +88,14 @@ def lazy_rows(frame: Table, columns: Columns) -> LazyRows:
         if name is not None
     }
     facts = _checked(frame, found, needed)
-    table = frame.select(
-        *(nw.col(name).alias(alias) for alias, name in needed.items()),
-        *(column.values.alias(column.name) for column in found),
+    table = with_funnels(
+        frame.select(
+            *(nw.col(name).alias(alias) for alias, name in needed.items()),
+            *(column.values.alias(column.name) for column in found),
+        ),
+        goals := list(columns.goals.values()),
+        [i for i, goal in enumerate(goals) if isinstance(goal, Funnel) and has_flags(goal, schema)],
+        is_distinct=columns.visitor is None,
     )
     return LazyRows(
         table=table,
@@ -102,6 +118,12 @@ def _columns(schema: nw.Schema, columns: Columns) -> Iterator[LazyColumn]:
         if goal.order_column is not None:
             orders = number_column(schema, goal.order_column, f"orders_{place}")
             yield replace(orders, values=orders.values.fill_null(0.0))
+        if goal.known is not None:
+            yield flag_column(schema, goal.known, f"known_{place}")
+    for place, name in enumerate(columns.segments):
+        is_text = schema[name] == nw.String
+        alias = f"segment_{place}"
+        yield text_column(name, alias) if is_text else LazyColumn(alias, nw.col(name))
 
 
 def _checked(frame: Table, found: list[LazyColumn], needed: dict[str, str]) -> pl.DataFrame:

@@ -1,15 +1,16 @@
 """Moments of goals in a lazy table: revenue and other values, ratios, and covariates."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import narwhals as nw
 import numpy as np
 
+from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.frame_goal import FrameGoal
-from engine.frames.kinds import Revenue
+from engine.frames.kinds import Quantile, Revenue
 from engine.frames.lazy.engine_queries import Table, fetch
 from engine.frames.lazy.lazy_moments import Pair, Triple, moments_by_arm, triples_by_arm
 from engine.stats.arrays import FloatArray
@@ -38,14 +39,23 @@ class GoalMoments:
 
     @classmethod
     def fetch(
-        cls, visitors: Table, kinds: Sequence[FrameGoal], arms: int, *, capped: Collection[int]
+        cls,
+        visitors: Table,
+        kinds: Sequence[FrameGoal],
+        arms: int,
+        *,
+        capped: Collection[int],
+        quantiles: Mapping[int, QuantileEvidence],
     ) -> Self:
         """Let the engine take the moments in two queries, and in two more where ratios have covariates.
 
-        `visitors` have `value_<i>` of each goal, and those of goals in `capped` are capped.
+        `visitors` have `value_<i>` of each goal, and those of goals in `capped` are capped. The values of
+        goals that are quantiles are `quantiles`.
         """
         known = visitors.collect_schema().names()
-        values = [goal for goal, kind in enumerate(kinds) if not kind.is_share]
+        values = [
+            goal for goal, kind in enumerate(kinds) if not (kind.is_share or isinstance(kind, Quantile))
+        ]
         ratios = [goal for goal in values if f"orders_{goal}" in known]
         covariates = [goal for goal in range(len(kinds)) if f"before_{goal}" in known]
         both = [goal for goal in ratios if goal in covariates]
@@ -60,6 +70,7 @@ class GoalMoments:
         ]
         found = iter(moments_by_arm(visitors, pairs, arms))
         of_values = {goal: next(found).y for goal in values}
+        of_values |= {goal: quantile.moments() for goal, quantile in quantiles.items()}
         of_ratios = {goal: next(found) for goal in ratios}
         of_covariates = {goal: next(found) for goal in covariates}
         without, below = {goal: next(found).y for goal in covariates}, {goal: next(found) for goal in both}
@@ -113,13 +124,17 @@ class GoalMoments:
 
 
 def _filled(visitors: Table, goals: Sequence[int]) -> Table:
-    """Fill unknown covariates of ratios with the average over all variants."""
+    """Fill unknown covariates of ratios with the average over all visitors whose outcome is known."""
     if not goals:
         return visitors
     names = [f"before_{goal}" for goal in goals]
-    averages = fetch(visitors.select(*(nw.col(name).mean() for name in names))).row(0)
-    known = [(name, average) for name, average in zip(names, averages, strict=True) if average is not None]
-    return visitors.with_columns(*(nw.col(name).fill_null(average) for name, average in known))
+    known = [
+        nw.when(~_value(goal).is_null()).then(nw.col(name)).mean().alias(name)
+        for goal, name in zip(goals, names, strict=True)
+    ]
+    averages = zip(names, fetch(visitors.select(*known)).row(0), strict=True)
+    filled = [(name, average) for name, average in averages if average is not None]
+    return visitors.with_columns(*(nw.col(name).fill_null(average) for name, average in filled))
 
 
 def _value(goal: int) -> nw.Expr:
