@@ -48,6 +48,23 @@ def local_days(timestamps_us: npt.ArrayLike, timezone: str) -> DayArray:
     return days
 
 
+def utc_offsets(first_us: int, last_us: int, timezone: str) -> list[tuple[int, int]]:
+    """List the offsets of a zone from one moment to another: the start of each, and the offset itself.
+
+    All are microseconds. The first holds at `first_us`, whenever it began. Raises as `local_days` does.
+    """
+    local_days([first_us, last_us], timezone)
+    first, last = first_us // _SECOND_MICROSECONDS, last_us // _SECOND_MICROSECONDS
+    starts, offsets = _offsets_between(timezone, _year(first), _year(last))
+    found: list[tuple[int, int]] = []
+    for start, offset in zip(starts.tolist(), offsets.tolist(), strict=True):
+        if start <= first:
+            found = [(start, offset)]
+        elif start <= last and offset != found[-1][1]:
+            found.append((start, offset))
+    return [(start * _SECOND_MICROSECONDS, offset * _SECOND_MICROSECONDS) for start, offset in found]
+
+
 def read_day(text: str) -> date:
     """Parse a day in the one form 2026-11-20; raises ValueError."""
     day = date.fromisoformat(text)

@@ -80,7 +80,7 @@ def test_contracts_that_name_modules_name_all_of_the_pipeline() -> None:
         if path.suffix == ".py" or (path / "__init__.py").is_file()
     } - {"pipeline.__init__"}
     contracts = {one["name"]: one for one in CONFIG["tool"]["importlinter"]["contracts"]}
-    sql = contracts["SQL is in the store only"]["source_modules"]
+    sql = contracts["Drivers are in the store only"]["source_modules"]
     assert set(sql) == children - {"pipeline.store"} | {"api", "engine"}
     forbidden = contracts["truelift imports the engine, snapshots and assignment only"]["forbidden_modules"]
     allowed = {"pipeline.assignment", "pipeline.events", "pipeline.snapshots"}

@@ -42,7 +42,8 @@ class Measure:
     first counts alone, and none without a value. `columns` are those of a visitor's row besides the time, day
     and cents of the goal, from which the sums over visitors follow (`engine.measures.sums`). A measure with
     `days` counts events of those days since the first exposure only, by the config. `known_after` says when a
-    visitor's outcome is known.
+    visitor's outcome is known. SQL says the same of these `columns`; of a measure that it can't count, why,
+    in `not_in_sql`.
 
     Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
     results have a `mean`; others have the conversion rate or the revenue in its place.
@@ -72,6 +73,7 @@ class Measure:
     divided_by: Callable[[Config], Summed | None] = _nothing
     columns: tuple[Column, ...] = ()
     days: Callable[[Config], tuple[int, int] | None] = _nothing
+    not_in_sql: str = ""
     has_days: bool = False
     has_mean: bool = True
     is_known_at_once: bool = field(init=False)

@@ -1,0 +1,196 @@
+"""Statement of an experiment: one SELECT of the team's tables, whose rows are sums and never visitors."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from engine.analysis.comparison.plan import primary_row
+from engine.design.experiment import Experiment
+from pipeline.results.outside.needed_products import products_of
+from pipeline.rollup.counting_rules import CountingRules, period_of
+from pipeline.rollup.goals.summed_goals import goals_needing_values
+from pipeline.store.warehouse.value_sums import THIRDS, SummedGoal
+from pipeline.warehouse.counted_events import CountedEvents
+from pipeline.warehouse.dialects.dialect import Dialect, Expr
+from pipeline.warehouse.expressions import NULL, big, choose, clamped, col, high_part, table, wide
+from pipeline.warehouse.goal_rules import goal_rules
+from pipeline.warehouse.sum_parts import Label, SumPart, cap_of, powers, product_parts, sum_parts
+from pipeline.warehouse.team_tables import (
+    EVENT_ORDER,
+    TeamTables,
+    event_columns,
+    events_of,
+    exposures_of,
+    firsts_of_ids,
+)
+from pipeline.warehouse.visitor_outcomes import VisitorOutcomes
+
+Relations = dict[str, exp.Expression]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement for a dialect, with the meaning of its numbers by the kind of row."""
+
+    tree: exp.Query
+    dialect: Dialect
+    labels: Mapping[tuple[str, int | None], tuple[Label, ...]]
+    dimensions: tuple[str, ...]
+
+    def sql(self, *, pretty: bool = False) -> str:
+        """Write it in its dialect."""
+        return self.tree.sql(self.dialect.name, pretty=pretty)
+
+
+def statement_of(
+    tables: TeamTables, experiment: Experiment, rules: CountingRules, dialect: Dialect, *, now_us: int
+) -> Statement:
+    """Build the statement that counts an experiment, of events up to `now_us` (microseconds since 1970).
+
+    UncountableError where SQL cannot say a goal, UnreadableQueryError for a query that is no SELECT.
+    """
+    goals = goal_rules(experiment, rules, tables.events)
+    outcomes = VisitorOutcomes(
+        experiment=experiment,
+        tables=tables,
+        rules=rules,
+        goals=goals,
+        dialect=dialect,
+        until=min(now_us, period_of(experiment)[1]),
+    )
+    events = CountedEvents(tables, [rule for goal in goals for rule in goal.rules], rules)
+    relations, last = _relations(outcomes, events)
+    primary = primary_row(experiment)
+    parts = [*sum_parts(outcomes, events, last, None if primary is None else goals[primary])]
+    ids = [goal.id for goal in experiment.goals]
+    if valued := goals_needing_values(experiment, ids):
+        relations |= _values(experiment, outcomes, valued)
+        parts += _product_parts(experiment, outcomes, valued)
+    parts.sort(key=lambda part: -len(part.numbers))
+    selects = (part.select(outcomes, len(parts[0].numbers)) for part in parts)
+    tree: exp.Query = exp.union(*selects, distinct=False, copy=False)
+    for name, relation in relations.items():
+        tree.with_(exp.to_identifier(name), as_=relation, copy=False)
+    return Statement(
+        tree=tree,
+        dialect=dialect,
+        labels={(part.kind, part.place): part.labels for part in parts},
+        dimensions=(*tables.segments, "day_of_week"),
+    )
+
+
+def _relations(outcomes: VisitorOutcomes, events: CountedEvents) -> tuple[Relations, str]:
+    """Build what the sums are of, each from those before; return the name of the last with events."""
+    tables, dialect = outcomes.tables, outcomes.dialect
+    found: Relations = {}
+    exposures = exposures_of(tables, outcomes.experiment, dialect)
+    segments = [f"d{place}" for place, _ in enumerate(tables.segments)]
+    columns = ["visitor", "variant", "at", "event_id", *segments]
+    order = ("at", "event_id", "visitor", "variant_name")
+    found |= _once(
+        "exposures", exposures, order, columns, has_ids=tables.exposures.columns.event_id is not None
+    )
+    found["ranked_exposures"] = outcomes.ranked_exposures()
+    found["visitors"] = outcomes.visitors()
+    rows = events_of(tables, outcomes.rules.currency, dialect)
+    has_ids = any(source.columns.event_id is not None for source in tables.events)
+    found |= _once("events", rows, EVENT_ORDER, event_columns(tables), has_ids=has_ids)
+    found["hits"] = events.hits()
+    last = "hits"
+    if tables.has_transactions:
+        found["orders_once"], last = events.orders_once(), "orders_once"
+    found["joined"], last = outcomes.joined(events, last), "joined"
+    for step, reached in enumerate(outcomes.steps_reached()):
+        last = f"steps_{step}"
+        found[last] = reached
+    if (distinct := outcomes.distinct_values(events, last)) is not None:
+        found["distinct_values"], last = distinct, "distinct_values"
+    found["outcomes"] = outcomes.outcomes(events, last)
+    found["visitor_values"], found["powers"] = powers(outcomes)
+    return found, last
+
+
+def _once(
+    name: str, rows: exp.Expression, order: Sequence[str], columns: Sequence[str], *, has_ids: bool
+) -> Relations:
+    """Keep each event id once, where the rows have ids."""
+    if not has_ids:
+        return {name: rows}
+    ranked, chosen = firsts_of_ids(f"{name}_read", order, columns)
+    return {f"{name}_read": rows, f"{name}_read_ranked": ranked, name: chosen}
+
+
+def _values(experiment: Experiment, outcomes: VisitorOutcomes, valued: Sequence[SummedGoal]) -> Relations:
+    """Build the values of visitors whose products are summed, with their caps."""
+    found: Relations = {}
+    columns: list[Expr] = []
+    factors: list[Expr] = []
+    highs: list[Expr] = []
+    for one in valued:
+        raw, cap = _raw(one), None
+        if one.cap_percentile is not None and one.column is not None:
+            found[f"cap_{one.place}"] = cap_of(one.cap_percentile, raw)
+            cap = exp.select(col("cap")).from_(table(f"cap_{one.place}"), copy=False).subquery()
+        values = _letters(experiment, one, raw, cap)
+        named = {letter: wide(outcomes.dialect, value) for letter, value in values.items()}
+        columns += [
+            raw.as_(f"raw_{one.place}", quoted=True),
+            *(value.as_(f"{letter}_{one.place}", quoted=True) for letter, value in named.items()),
+        ]
+        factors += [
+            clamped(outcomes.dialect, col(f"{letter}_{one.place}")).as_(f"k{letter}_{one.place}", quoted=True)
+            for letter in values
+        ]
+        thirds = {name[1:] for name in products_of(experiment, one) if name in {"yyy", *THIRDS}}
+        highs += [
+            high_part(outcomes.dialect, *(col(f"k{letter}_{one.place}") for letter in pair)).as_(
+                f"h{pair}_{one.place}", quoted=True
+            )
+            for pair in sorted(thirds)
+        ]
+    found["raw_products"] = exp.select(exp.Star(), *columns).from_(table("outcomes"), copy=False)
+    found["clamped"] = exp.select(exp.Star(), *factors).from_(table("raw_products"), copy=False)
+    found["valued"] = exp.select(exp.Star(), *highs).from_(table("clamped"), copy=False)
+    return found
+
+
+def _letters(experiment: Experiment, one: SummedGoal, raw: Expr, cap: Expr | None) -> dict[str, Expr]:
+    """Map y, d and z, where a goal has them, to the value, the orders and the value before exposure."""
+    found = {"y": _capped(raw, cap)}
+    if experiment.goals[one.place].measure.is_ratio:
+        found["d"] = col(f"{'denominator' if one.has_denominator else 'orders'}_{one.place}")
+    if experiment.statistics.uses_pre_period:
+        found["z"] = _capped(col(f"before_{one.place}"), cap)
+    return found
+
+
+def _raw(one: SummedGoal) -> Expr:
+    if one.has_amounts:
+        return col(f"amount_{one.place}")
+    if one.is_revenue:
+        return col(f"cents_{one.place}")
+    return choose((col(f"at_{one.place}").is_(NULL.copy()), big(0)), otherwise=big(1))
+
+
+def _capped(value: Expr, cap: Expr | None) -> Expr:
+    if cap is None:
+        return value.copy()
+    return choose((value.copy() > cap.copy(), big(cap.copy())), otherwise=big(value.copy()))
+
+
+def _product_parts(
+    experiment: Experiment, outcomes: VisitorOutcomes, valued: Sequence[SummedGoal]
+) -> Iterator[SumPart]:
+    yield from product_parts(outcomes, {one.place: products_of(experiment, one) for one in valued})
+    for one in valued:
+        if one.cap_percentile is not None and one.column is not None:
+            yield SumPart(
+                kind="cap",
+                labels=(Label(number="cap", place=one.place),),
+                numbers=(exp.Max(this=col("cap")),),
+                relation=f"cap_{one.place}",
+                day=col("first_day"),
+                place=one.place,
+                by_segment=False,
+            )

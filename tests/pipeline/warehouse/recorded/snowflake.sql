@@ -1,0 +1,1060 @@
+WITH exposures_read AS (
+  SELECT
+    CAST("visitor" AS VARCHAR) AS "visitor",
+    CASE
+      WHEN CAST("arm" AS VARCHAR) = 'Control'
+      THEN CAST(0 AS BIGINT)
+      WHEN CAST("arm" AS VARCHAR) = 'Treatment 1'
+      THEN CAST(1 AS BIGINT)
+      WHEN CAST("arm" AS VARCHAR) = 'var_0'
+      THEN CAST(0 AS BIGINT)
+      WHEN CAST("arm" AS VARCHAR) = 'var_1'
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(NULL AS BIGINT)
+    END AS "variant",
+    CAST("arm" AS VARCHAR) AS "variant_name",
+    CAST(DATE_PART(EPOCH_MICROSECOND, "at") AS BIGINT) AS "at",
+    NULLIF(CAST("id" AS VARCHAR), '') AS "event_id",
+    NULLIF(CAST("country" AS VARCHAR), '') AS "d0",
+    NULLIF(CAST("plan" AS VARCHAR), '') AS "d1"
+  FROM "exposures"
+  WHERE
+    NOT CAST("visitor" AS VARCHAR) IS NULL
+    AND NOT TRIM(CAST("visitor" AS VARCHAR)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
+), exposures_read_ranked AS (
+  SELECT
+    "visitor",
+    "variant",
+    "at",
+    "event_id",
+    "d0",
+    "d1",
+    ROW_NUMBER() OVER (
+      PARTITION BY "event_id"
+      ORDER BY "at" NULLS FIRST, "event_id" NULLS FIRST, "visitor" NULLS FIRST, "variant_name" NULLS FIRST
+    ) AS "copy"
+  FROM "exposures_read"
+), exposures AS (
+  SELECT
+    "visitor",
+    "variant",
+    "at",
+    "event_id",
+    "d0",
+    "d1"
+  FROM "exposures_read_ranked"
+  WHERE
+    "copy" = 1 OR "event_id" IS NULL
+), ranked_exposures AS (
+  SELECT
+    "visitor",
+    "variant",
+    "at",
+    "d0",
+    "d1",
+    ROW_NUMBER() OVER (
+      PARTITION BY "visitor"
+      ORDER BY "at" NULLS FIRST, "event_id" NULLS FIRST, "variant" NULLS FIRST, "d0" NULLS FIRST, "d1" NULLS FIRST
+    ) AS "place",
+    MIN("variant") OVER (PARTITION BY "visitor") AS "lowest",
+    MAX("variant") OVER (PARTITION BY "visitor") AS "highest"
+  FROM "exposures"
+  WHERE
+    "at" BETWEEN 1772355600000000 AND 1772452800000000
+    AND NOT "variant" IS NULL
+    AND NOT "visitor" IS NULL
+), visitors AS (
+  SELECT
+    "visitor",
+    CASE
+      WHEN "lowest" < "highest"
+      THEN CAST(255 AS BIGINT)
+      ELSE CAST("lowest" AS BIGINT)
+    END AS "variant",
+    "at" AS "first_at",
+    CAST((
+      (
+        "at" + CAST(-18000000000 AS BIGINT)
+      ) - (
+        (
+          "at" + CAST(-18000000000 AS BIGINT)
+        ) % 86400000000
+      )
+    ) / 86400000000 AS BIGINT) AS "first_day",
+    "d0",
+    "d1",
+    CASE
+      WHEN (
+        (
+          CAST((
+            (
+              "at" + CAST(-18000000000 AS BIGINT)
+            ) - (
+              (
+                "at" + CAST(-18000000000 AS BIGINT)
+              ) % 86400000000
+            )
+          ) / 86400000000 AS BIGINT) + 3
+        ) % 7
+      ) >= 5
+      THEN CAST('weekend' AS VARCHAR)
+      ELSE CAST('weekday' AS VARCHAR)
+    END AS "weekend"
+  FROM "ranked_exposures"
+  WHERE
+    "place" = 1
+), events_read AS (
+  SELECT
+    CAST(DATE_PART(EPOCH_MICROSECOND, "at") AS BIGINT) AS "at",
+    NULLIF(CAST("id" AS VARCHAR), '') AS "event_id",
+    CAST("visitor" AS VARCHAR) AS "visitor",
+    CAST('purchase' AS VARCHAR) AS "name",
+    NULLIF(CAST("txn" AS VARCHAR), '') AS "transaction_id",
+    CAST(ABS(
+      CAST(CASE
+        WHEN ABS(
+          (
+            (
+              CAST("amount" AS DOUBLE) * CASE
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IS NULL
+                THEN 100.0
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN (
+                  'BIF',
+                  'CLP',
+                  'DJF',
+                  'GNF',
+                  'ISK',
+                  'JPY',
+                  'KMF',
+                  'KRW',
+                  'PYG',
+                  'RWF',
+                  'UGX',
+                  'UYI',
+                  'VND',
+                  'VUV',
+                  'XAF',
+                  'XOF',
+                  'XPF'
+                )
+                THEN 1.0
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND')
+                THEN 1000.0
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('CLF', 'UYW')
+                THEN 10000.0
+                ELSE 100.0
+              END
+            ) - FLOOR(
+              (
+                CAST("amount" AS DOUBLE) * CASE
+                  WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IS NULL
+                  THEN 100.0
+                  WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN (
+                    'BIF',
+                    'CLP',
+                    'DJF',
+                    'GNF',
+                    'ISK',
+                    'JPY',
+                    'KMF',
+                    'KRW',
+                    'PYG',
+                    'RWF',
+                    'UGX',
+                    'UYI',
+                    'VND',
+                    'VUV',
+                    'XAF',
+                    'XOF',
+                    'XPF'
+                  )
+                  THEN 1.0
+                  WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND')
+                  THEN 1000.0
+                  WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('CLF', 'UYW')
+                  THEN 10000.0
+                  ELSE 100.0
+                END
+              )
+            )
+          )
+        ) = 0.5
+        THEN ROUND(
+          (
+            (
+              CAST("amount" AS DOUBLE) * CASE
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IS NULL
+                THEN 100.0
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN (
+                  'BIF',
+                  'CLP',
+                  'DJF',
+                  'GNF',
+                  'ISK',
+                  'JPY',
+                  'KMF',
+                  'KRW',
+                  'PYG',
+                  'RWF',
+                  'UGX',
+                  'UYI',
+                  'VND',
+                  'VUV',
+                  'XAF',
+                  'XOF',
+                  'XPF'
+                )
+                THEN 1.0
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND')
+                THEN 1000.0
+                WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('CLF', 'UYW')
+                THEN 10000.0
+                ELSE 100.0
+              END
+            )
+          ) / 2.0
+        ) * 2.0
+        ELSE ROUND(
+          (
+            CAST("amount" AS DOUBLE) * CASE
+              WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IS NULL
+              THEN 100.0
+              WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN (
+                'BIF',
+                'CLP',
+                'DJF',
+                'GNF',
+                'ISK',
+                'JPY',
+                'KMF',
+                'KRW',
+                'PYG',
+                'RWF',
+                'UGX',
+                'UYI',
+                'VND',
+                'VUV',
+                'XAF',
+                'XOF',
+                'XPF'
+              )
+              THEN 1.0
+              WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND')
+              THEN 1000.0
+              WHEN UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) IN ('CLF', 'UYW')
+              THEN 10000.0
+              ELSE 100.0
+            END
+          )
+        )
+      END AS BIGINT)
+    ) AS BIGINT) AS "cents",
+    CAST(NULL AS DOUBLE) AS "value",
+    UPPER(NULLIF(CAST("currency" AS VARCHAR), '')) AS "currency",
+    CASE
+      WHEN "amount" < 0
+      THEN CAST(1 AS BIGINT)
+      WHEN LOWER(TRIM(CAST("refund" AS VARCHAR))) IN ('1', 'true', 'yes', 't', 'y')
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(0 AS BIGINT)
+    END AS "is_refund",
+    CAST(0 AS BIGINT) AS "is_plain",
+    CAST(NULL AS VARCHAR) AS "url",
+    CAST(NULL AS VARCHAR) AS "f0"
+  FROM "orders"
+  WHERE
+    NOT CAST("visitor" AS VARCHAR) IS NULL
+    AND NOT TRIM(CAST("visitor" AS VARCHAR)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
+  UNION ALL
+  SELECT
+    CAST(DATE_PART(EPOCH_MICROSECOND, "at") AS BIGINT) AS "at",
+    NULLIF(CAST("id" AS VARCHAR), '') AS "event_id",
+    CAST("visitor" AS VARCHAR) AS "visitor",
+    CAST("event" AS VARCHAR) AS "name",
+    CAST(NULL AS VARCHAR) AS "transaction_id",
+    CAST(NULL AS BIGINT) AS "cents",
+    CAST("value" AS DOUBLE) AS "value",
+    UPPER(CAST(NULL AS VARCHAR)) AS "currency",
+    CAST(0 AS BIGINT) AS "is_refund",
+    CAST(1 AS BIGINT) AS "is_plain",
+    CAST(NULL AS VARCHAR) AS "url",
+    NULLIF(CAST("page" AS VARCHAR), '') AS "f0"
+  FROM "tracks"
+  WHERE
+    NOT CAST("visitor" AS VARCHAR) IS NULL
+    AND NOT TRIM(CAST("visitor" AS VARCHAR)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
+), events_read_ranked AS (
+  SELECT
+    "at",
+    "event_id",
+    "visitor",
+    "name",
+    "transaction_id",
+    "cents",
+    "value",
+    "currency",
+    "is_refund",
+    "is_plain",
+    "url",
+    "f0",
+    ROW_NUMBER() OVER (
+      PARTITION BY "event_id"
+      ORDER BY "at" NULLS FIRST, "event_id" NULLS FIRST, "visitor" NULLS FIRST, "name" NULLS FIRST, "transaction_id" NULLS FIRST, "cents" NULLS FIRST, "value" NULLS FIRST
+    ) AS "copy"
+  FROM "events_read"
+), events AS (
+  SELECT
+    "at",
+    "event_id",
+    "visitor",
+    "name",
+    "transaction_id",
+    "cents",
+    "value",
+    "currency",
+    "is_refund",
+    "is_plain",
+    "url",
+    "f0"
+  FROM "events_read_ranked"
+  WHERE
+    "copy" = 1 OR "event_id" IS NULL
+), hits AS (
+  SELECT
+    "at",
+    "event_id",
+    "visitor",
+    "name",
+    "transaction_id",
+    "cents",
+    "value",
+    "is_refund",
+    "is_plain",
+    CASE
+      WHEN "name" = 'purchase'
+      AND (
+        "currency" IS NULL OR "currency" = 'USD'
+      )
+      AND CASE
+        WHEN "is_plain" = 1
+        THEN COALESCE(
+          CAST(ABS(
+            CASE
+              WHEN (
+                "value" * 100.0
+              ) < 0
+              THEN -(
+                CASE
+                  WHEN (
+                    ABS((
+                      "value" * 100.0
+                    )) - FLOOR(ABS((
+                      "value" * 100.0
+                    )))
+                  ) >= 0.5
+                  THEN FLOOR(ABS((
+                    "value" * 100.0
+                  ))) + 1
+                  ELSE FLOOR(ABS((
+                    "value" * 100.0
+                  )))
+                END
+              )
+              ELSE CASE
+                WHEN (
+                  ABS((
+                    "value" * 100.0
+                  )) - FLOOR(ABS((
+                    "value" * 100.0
+                  )))
+                ) >= 0.5
+                THEN FLOOR(ABS((
+                  "value" * 100.0
+                ))) + 1
+                ELSE FLOOR(ABS((
+                  "value" * 100.0
+                )))
+              END
+            END
+          ) AS BIGINT),
+          CAST(0 AS BIGINT)
+        )
+        ELSE CASE
+          WHEN (
+            "currency" IS NULL OR "currency" = 'USD'
+          )
+          THEN CAST(COALESCE("cents", CAST(0 AS BIGINT)) AS BIGINT)
+          ELSE CAST(0 AS BIGINT)
+        END
+      END BETWEEN 0 AND 4611686018427387904
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(0 AS BIGINT)
+    END AS "m_r0",
+    CASE
+      WHEN "is_refund" = 1
+      THEN CAST(-CASE
+        WHEN "is_plain" = 1
+        THEN COALESCE(
+          CAST(ABS(
+            CASE
+              WHEN (
+                "value" * 100.0
+              ) < 0
+              THEN -(
+                CASE
+                  WHEN (
+                    ABS((
+                      "value" * 100.0
+                    )) - FLOOR(ABS((
+                      "value" * 100.0
+                    )))
+                  ) >= 0.5
+                  THEN FLOOR(ABS((
+                    "value" * 100.0
+                  ))) + 1
+                  ELSE FLOOR(ABS((
+                    "value" * 100.0
+                  )))
+                END
+              )
+              ELSE CASE
+                WHEN (
+                  ABS((
+                    "value" * 100.0
+                  )) - FLOOR(ABS((
+                    "value" * 100.0
+                  )))
+                ) >= 0.5
+                THEN FLOOR(ABS((
+                  "value" * 100.0
+                ))) + 1
+                ELSE FLOOR(ABS((
+                  "value" * 100.0
+                )))
+              END
+            END
+          ) AS BIGINT),
+          CAST(0 AS BIGINT)
+        )
+        ELSE CASE
+          WHEN (
+            "currency" IS NULL OR "currency" = 'USD'
+          )
+          THEN CAST(COALESCE("cents", CAST(0 AS BIGINT)) AS BIGINT)
+          ELSE CAST(0 AS BIGINT)
+        END
+      END AS BIGINT)
+      ELSE CAST(CASE
+        WHEN "is_plain" = 1
+        THEN COALESCE(
+          CAST(ABS(
+            CASE
+              WHEN (
+                "value" * 100.0
+              ) < 0
+              THEN -(
+                CASE
+                  WHEN (
+                    ABS((
+                      "value" * 100.0
+                    )) - FLOOR(ABS((
+                      "value" * 100.0
+                    )))
+                  ) >= 0.5
+                  THEN FLOOR(ABS((
+                    "value" * 100.0
+                  ))) + 1
+                  ELSE FLOOR(ABS((
+                    "value" * 100.0
+                  )))
+                END
+              )
+              ELSE CASE
+                WHEN (
+                  ABS((
+                    "value" * 100.0
+                  )) - FLOOR(ABS((
+                    "value" * 100.0
+                  )))
+                ) >= 0.5
+                THEN FLOOR(ABS((
+                  "value" * 100.0
+                ))) + 1
+                ELSE FLOOR(ABS((
+                  "value" * 100.0
+                )))
+              END
+            END
+          ) AS BIGINT),
+          CAST(0 AS BIGINT)
+        )
+        ELSE CASE
+          WHEN (
+            "currency" IS NULL OR "currency" = 'USD'
+          )
+          THEN CAST(COALESCE("cents", CAST(0 AS BIGINT)) AS BIGINT)
+          ELSE CAST(0 AS BIGINT)
+        END
+      END AS BIGINT)
+    END AS "c_r0"
+  FROM "events"
+  WHERE
+    "name" IN ('purchase')
+), orders_once AS (
+  SELECT
+    *,
+    ROW_NUMBER() OVER (
+      PARTITION BY "transaction_id", CASE
+        WHEN "m_r0" = 1 AND "is_refund" = 0
+        THEN CAST(1 AS BIGINT)
+        ELSE CAST(0 AS BIGINT)
+      END
+      ORDER BY "at" NULLS FIRST, "event_id" NULLS FIRST, "visitor" NULLS FIRST, "name" NULLS FIRST, "transaction_id" NULLS FIRST, "cents" NULLS FIRST, "value" NULLS FIRST
+    ) AS "p_r0"
+  FROM "hits"
+), joined AS (
+  SELECT
+    "v"."visitor" AS "visitor",
+    "v"."variant" AS "variant",
+    "v"."first_day" AS "first_day",
+    "v"."d0" AS "d0",
+    "v"."d1" AS "d1",
+    "v"."weekend" AS "weekend",
+    "e"."at" AS "at",
+    "e"."event_id" AS "event_id",
+    "e"."name" AS "name",
+    "e"."transaction_id" AS "transaction_id",
+    "e"."cents" AS "cents",
+    "e"."value" AS "value",
+    "e"."is_refund" AS "is_refund",
+    CASE
+      WHEN (
+        "e"."at" - "v"."first_at"
+      ) < 0
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(0 AS BIGINT)
+    END AS "is_before",
+    CASE
+      WHEN (
+        e."m_r0" = 1
+        AND (
+          e."transaction_id" IS NULL OR e."is_refund" = 1 OR e."p_r0" = 1
+        )
+      )
+      AND (
+        "e"."at" - "v"."first_at"
+      ) BETWEEN 0 AND 4611686018427387904
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(0 AS BIGINT)
+    END AS "t_r0",
+    "e"."c_r0" AS "c_r0"
+  FROM "visitors" AS v
+  JOIN "orders_once" AS e
+    ON "v"."visitor" = "e"."visitor"
+    AND (
+      "e"."at" - "v"."first_at"
+    ) BETWEEN 0 AND 4611686018427387904
+    AND "e"."at" <= 1772452800000000
+  WHERE
+    "v"."variant" < 2
+), outcomes AS (
+  SELECT
+    "visitor",
+    "variant",
+    "first_day",
+    "d0",
+    "d1",
+    "weekend",
+    MIN(CASE WHEN "t_r0" = 1 AND "is_refund" = 0 THEN "at" ELSE CAST(NULL AS BIGINT) END) AS "at_0",
+    CAST(SUM(CASE WHEN "t_r0" = 1 THEN "c_r0" ELSE CAST(0 AS BIGINT) END) AS BIGINT) AS "cents_0"
+  FROM "joined"
+  GROUP BY
+    "visitor",
+    "variant",
+    "first_day",
+    "d0",
+    "d1",
+    "weekend"
+), visitor_values AS (
+  SELECT
+    *,
+    CAST("cents_0" AS DECIMAL(38, 0)) AS "v_money_0",
+    CAST(CASE
+      WHEN "cents_0" > 1000000000000000
+      THEN CAST(1000000000000000 AS BIGINT)
+      WHEN "cents_0" < -1000000000000000
+      THEN CAST(-1000000000000000 AS BIGINT)
+      ELSE "cents_0"
+    END AS DECIMAL(38, 0)) AS "k_money_0"
+  FROM "outcomes"
+), powers AS (
+  SELECT
+    *,
+    CAST((
+      (
+        "k_money_0" * "k_money_0"
+      ) - (
+        (
+          "k_money_0" * "k_money_0"
+        ) % CAST(1000000000000000 AS DECIMAL(38, 0))
+      )
+    ) / CAST(1000000000000000 AS DECIMAL(38, 0)) AS DECIMAL(38, 0)) AS "h_money_0"
+  FROM "visitor_values"
+), cap_0 AS (
+  SELECT
+    CAST(0 AS BIGINT) AS "variant",
+    CAST(0 AS BIGINT) AS "first_day",
+    MIN("y") AS "cap"
+  FROM (
+    SELECT
+      "cents_0" AS "y",
+      ROW_NUMBER() OVER (ORDER BY "cents_0" NULLS FIRST) AS "place",
+      COUNT(*) OVER () AS "visitors"
+    FROM "outcomes"
+    WHERE
+      "cents_0" > 0
+  ) AS ranked
+  WHERE
+    (
+      "place" * 100000000
+    ) >= (
+      "visitors" * 99000000
+    )
+), raw_products AS (
+  SELECT
+    *,
+    "cents_0" AS "raw_0",
+    CAST(CASE
+      WHEN "cents_0" > (
+        SELECT
+          "cap"
+        FROM "cap_0"
+      )
+      THEN CAST((
+        SELECT
+          "cap"
+        FROM "cap_0"
+      ) AS BIGINT)
+      ELSE CAST("cents_0" AS BIGINT)
+    END AS DECIMAL(38, 0)) AS "y_0"
+  FROM "outcomes"
+), clamped AS (
+  SELECT
+    *,
+    CAST(CASE
+      WHEN "y_0" > 1000000000000000
+      THEN CAST(1000000000000000 AS BIGINT)
+      WHEN "y_0" < -1000000000000000
+      THEN CAST(-1000000000000000 AS BIGINT)
+      ELSE "y_0"
+    END AS DECIMAL(38, 0)) AS "ky_0"
+  FROM "raw_products"
+), valued AS (
+  SELECT
+    *,
+    CAST((
+      (
+        "ky_0" * "ky_0"
+      ) - (
+        (
+          "ky_0" * "ky_0"
+        ) % CAST(1000000000000000 AS DECIMAL(38, 0))
+      )
+    ) / CAST(1000000000000000 AS DECIMAL(38, 0)) AS DECIMAL(38, 0)) AS "hyy_0"
+  FROM "clamped"
+)
+SELECT
+  CAST('cohorts' AS VARCHAR) AS "kind",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN CAST(0 AS BIGINT)
+    WHEN GROUPING("d1") = 0
+    THEN CAST(1 AS BIGINT)
+    WHEN GROUPING("weekend") = 0
+    THEN CAST(2 AS BIGINT)
+    ELSE CAST(-1 AS BIGINT)
+  END AS "dimension",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN "d0"
+    WHEN GROUPING("d1") = 0
+    THEN "d1"
+    WHEN GROUPING("weekend") = 0
+    THEN "weekend"
+    ELSE CAST(NULL AS VARCHAR)
+  END AS "value",
+  CAST("variant" AS BIGINT) AS "variant",
+  CAST(CAST(NULL AS BIGINT) AS BIGINT) AS "goal",
+  CAST("first_day" AS BIGINT) AS "day",
+  CAST(SUM(CASE WHEN NOT "at_0" IS NULL THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS DECIMAL(38, 0)) AS "n0",
+  CAST(SUM("v_money_0") AS DECIMAL(38, 0)) AS "n1",
+  CAST(SUM("v_money_0" * "v_money_0") AS DECIMAL(38, 0)) AS "n2",
+  CAST(SUM("k_money_0" * "h_money_0") AS DECIMAL(38, 0)) AS "n3",
+  CAST(SUM(
+    "k_money_0" * (
+      (
+        "k_money_0" * "k_money_0"
+      ) - (
+        "h_money_0" * CAST(1000000000000000 AS DECIMAL(38, 0))
+      )
+    )
+  ) AS DECIMAL(38, 0)) AS "n4"
+FROM "powers"
+GROUP BY
+  GROUPING SETS (
+    ("variant", "first_day"),
+    ("variant", "first_day", "d0"),
+    ("variant", "first_day", "d1"),
+    ("variant", "first_day", "weekend")
+  )
+UNION ALL
+SELECT
+  CAST('products' AS VARCHAR) AS "kind",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN CAST(0 AS BIGINT)
+    WHEN GROUPING("d1") = 0
+    THEN CAST(1 AS BIGINT)
+    WHEN GROUPING("weekend") = 0
+    THEN CAST(2 AS BIGINT)
+    ELSE CAST(-1 AS BIGINT)
+  END AS "dimension",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN "d0"
+    WHEN GROUPING("d1") = 0
+    THEN "d1"
+    WHEN GROUPING("weekend") = 0
+    THEN "weekend"
+    ELSE CAST(NULL AS VARCHAR)
+  END AS "value",
+  CAST("variant" AS BIGINT) AS "variant",
+  CAST(CAST(NULL AS BIGINT) AS BIGINT) AS "goal",
+  CAST("first_day" AS BIGINT) AS "day",
+  CAST(SUM(
+    CASE
+      WHEN CAST("raw_0" AS DECIMAL(38, 0)) > "y_0"
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(0 AS BIGINT)
+    END
+  ) AS DECIMAL(38, 0)) AS "n0",
+  CAST(SUM("y_0") AS DECIMAL(38, 0)) AS "n1",
+  CAST(SUM("y_0" * "y_0") AS DECIMAL(38, 0)) AS "n2",
+  CAST(SUM("ky_0" * "hyy_0") AS DECIMAL(38, 0)) AS "n3",
+  CAST(SUM(
+    "ky_0" * (
+      (
+        "ky_0" * "ky_0"
+      ) - (
+        "hyy_0" * CAST(1000000000000000 AS DECIMAL(38, 0))
+      )
+    )
+  ) AS DECIMAL(38, 0)) AS "n4"
+FROM "valued"
+GROUP BY
+  GROUPING SETS (
+    ("variant", "first_day"),
+    ("variant", "first_day", "d0"),
+    ("variant", "first_day", "d1"),
+    ("variant", "first_day", "weekend")
+  )
+UNION ALL
+SELECT
+  CAST('visitors' AS VARCHAR) AS "kind",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN CAST(0 AS BIGINT)
+    WHEN GROUPING("d1") = 0
+    THEN CAST(1 AS BIGINT)
+    WHEN GROUPING("weekend") = 0
+    THEN CAST(2 AS BIGINT)
+    ELSE CAST(-1 AS BIGINT)
+  END AS "dimension",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN "d0"
+    WHEN GROUPING("d1") = 0
+    THEN "d1"
+    WHEN GROUPING("weekend") = 0
+    THEN "weekend"
+    ELSE CAST(NULL AS VARCHAR)
+  END AS "value",
+  CAST("variant" AS BIGINT) AS "variant",
+  CAST(CAST(NULL AS BIGINT) AS BIGINT) AS "goal",
+  CAST("first_day" AS BIGINT) AS "day",
+  CAST(COUNT(*) AS DECIMAL(38, 0)) AS "n0",
+  NULL AS "n1",
+  NULL AS "n2",
+  NULL AS "n3",
+  NULL AS "n4"
+FROM "visitors"
+GROUP BY
+  GROUPING SETS (
+    ("variant", "first_day"),
+    ("variant", "first_day", "d0"),
+    ("variant", "first_day", "d1"),
+    ("variant", "first_day", "weekend")
+  )
+UNION ALL
+SELECT
+  CAST('conversions' AS VARCHAR) AS "kind",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN CAST(0 AS BIGINT)
+    WHEN GROUPING("d1") = 0
+    THEN CAST(1 AS BIGINT)
+    WHEN GROUPING("weekend") = 0
+    THEN CAST(2 AS BIGINT)
+    ELSE CAST(-1 AS BIGINT)
+  END AS "dimension",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN "d0"
+    WHEN GROUPING("d1") = 0
+    THEN "d1"
+    WHEN GROUPING("weekend") = 0
+    THEN "weekend"
+    ELSE CAST(NULL AS VARCHAR)
+  END AS "value",
+  CAST("variant" AS BIGINT) AS "variant",
+  CAST(0 AS BIGINT) AS "goal",
+  CAST(CAST((
+    (
+      "at_0" + CAST(-18000000000 AS BIGINT)
+    ) - (
+      (
+        "at_0" + CAST(-18000000000 AS BIGINT)
+      ) % 86400000000
+    )
+  ) / 86400000000 AS BIGINT) AS BIGINT) AS "day",
+  CAST(COUNT(*) AS DECIMAL(38, 0)) AS "n0",
+  NULL AS "n1",
+  NULL AS "n2",
+  NULL AS "n3",
+  NULL AS "n4"
+FROM "outcomes"
+WHERE
+  NOT "at_0" IS NULL
+GROUP BY
+  GROUPING SETS (
+    (
+      "variant",
+      CAST((
+        (
+          "at_0" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at_0" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT)
+    ),
+    (
+      "variant",
+      CAST((
+        (
+          "at_0" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at_0" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT),
+      "d0"
+    ),
+    (
+      "variant",
+      CAST((
+        (
+          "at_0" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at_0" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT),
+      "d1"
+    ),
+    (
+      "variant",
+      CAST((
+        (
+          "at_0" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at_0" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT),
+      "weekend"
+    )
+  )
+UNION ALL
+SELECT
+  CAST('days' AS VARCHAR) AS "kind",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN CAST(0 AS BIGINT)
+    WHEN GROUPING("d1") = 0
+    THEN CAST(1 AS BIGINT)
+    WHEN GROUPING("weekend") = 0
+    THEN CAST(2 AS BIGINT)
+    ELSE CAST(-1 AS BIGINT)
+  END AS "dimension",
+  CASE
+    WHEN GROUPING("d0") = 0
+    THEN "d0"
+    WHEN GROUPING("d1") = 0
+    THEN "d1"
+    WHEN GROUPING("weekend") = 0
+    THEN "weekend"
+    ELSE CAST(NULL AS VARCHAR)
+  END AS "value",
+  CAST("variant" AS BIGINT) AS "variant",
+  CAST(CAST(NULL AS BIGINT) AS BIGINT) AS "goal",
+  CAST(CAST((
+    (
+      "at" + CAST(-18000000000 AS BIGINT)
+    ) - (
+      (
+        "at" + CAST(-18000000000 AS BIGINT)
+      ) % 86400000000
+    )
+  ) / 86400000000 AS BIGINT) AS BIGINT) AS "day",
+  CAST(SUM(
+    CAST(CASE WHEN "t_r0" = 1 THEN "c_r0" ELSE CAST(0 AS BIGINT) END AS DECIMAL(38, 0))
+  ) AS DECIMAL(38, 0)) AS "n0",
+  NULL AS "n1",
+  NULL AS "n2",
+  NULL AS "n3",
+  NULL AS "n4"
+FROM "joined"
+WHERE
+  "is_before" = 0
+GROUP BY
+  GROUPING SETS (
+    (
+      "variant",
+      CAST((
+        (
+          "at" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT)
+    ),
+    (
+      "variant",
+      CAST((
+        (
+          "at" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT),
+      "d0"
+    ),
+    (
+      "variant",
+      CAST((
+        (
+          "at" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT),
+      "d1"
+    ),
+    (
+      "variant",
+      CAST((
+        (
+          "at" + CAST(-18000000000 AS BIGINT)
+        ) - (
+          (
+            "at" + CAST(-18000000000 AS BIGINT)
+          ) % 86400000000
+        )
+      ) / 86400000000 AS BIGINT),
+      "weekend"
+    )
+  )
+UNION ALL
+SELECT
+  CAST('since' AS VARCHAR) AS "kind",
+  CAST(-1 AS BIGINT) AS "dimension",
+  CAST((
+    CAST((
+      (
+        "at_0" + CAST(-18000000000 AS BIGINT)
+      ) - (
+        (
+          "at_0" + CAST(-18000000000 AS BIGINT)
+        ) % 86400000000
+      )
+    ) / 86400000000 AS BIGINT) - "first_day"
+  ) AS VARCHAR) AS "value",
+  CAST("variant" AS BIGINT) AS "variant",
+  CAST(0 AS BIGINT) AS "goal",
+  CAST("first_day" AS BIGINT) AS "day",
+  CAST(COUNT(*) AS DECIMAL(38, 0)) AS "n0",
+  NULL AS "n1",
+  NULL AS "n2",
+  NULL AS "n3",
+  NULL AS "n4"
+FROM "outcomes"
+WHERE
+  NOT "at_0" IS NULL
+  AND (
+    CAST((
+      (
+        "at_0" + CAST(-18000000000 AS BIGINT)
+      ) - (
+        (
+          "at_0" + CAST(-18000000000 AS BIGINT)
+        ) % 86400000000
+      )
+    ) / 86400000000 AS BIGINT) - "first_day"
+  ) < 28
+GROUP BY
+  GROUPING SETS (
+    (
+      "variant",
+      "first_day",
+      (
+        CAST((
+          (
+            "at_0" + CAST(-18000000000 AS BIGINT)
+          ) - (
+            (
+              "at_0" + CAST(-18000000000 AS BIGINT)
+            ) % 86400000000
+          )
+        ) / 86400000000 AS BIGINT) - "first_day"
+      )
+    )
+  )
+UNION ALL
+SELECT
+  CAST('cap' AS VARCHAR) AS "kind",
+  CAST(-1 AS BIGINT) AS "dimension",
+  CAST(NULL AS VARCHAR) AS "value",
+  CAST("variant" AS BIGINT) AS "variant",
+  CAST(0 AS BIGINT) AS "goal",
+  CAST("first_day" AS BIGINT) AS "day",
+  CAST(MAX("cap") AS DECIMAL(38, 0)) AS "n0",
+  NULL AS "n1",
+  NULL AS "n2",
+  NULL AS "n3",
+  NULL AS "n4"
+FROM "cap_0"
+GROUP BY
+  GROUPING SETS (
+    ("variant", "first_day")
+  )
