@@ -22,7 +22,7 @@ from api.cli.analysis.visitors_needed import plan
 from api.cli.client.exported_visitors import export
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
-from api.cli.operation import backup, doctor, erase, file_rollup, webhook_hold
+from api.cli.operation import backup, doctor, erase, handed_in_sums, webhook_hold
 from api.expected_failures import is_expected
 
 app = typer.Typer(
@@ -59,7 +59,7 @@ app.command(name="open")(browser_opening.open_dashboard)
 app.command(name="import")(importing.import_files)
 app.command()(runs.rollup)
 app.command()(runs.runs)
-app.command()(file_rollup.load)
+app.command()(handed_in_sums.load)
 app.command()(analyze.analyze)
 app.command()(plan)
 app.command()(report.report)

@@ -8,6 +8,7 @@ import typer
 
 from api.cli.console import CommandError, err, out, print_json, print_records
 from api.cli.operation.file_rollup import FileRollup, roll_up_files
+from api.cli.operation.handed_in_sums import TakeOver, Url
 from api.cli.options import AsJson, DataDir
 from api.cli.stores import opened_catalog, opened_store, require_store
 
@@ -88,6 +89,11 @@ def rollup(  # the options of a command
     parts: Annotated[
         int | None, typer.Option("--parts", min=1, help="Parts of visitors; by default of a million events.")
     ] = None,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Hand in the sums of what is counted, as `load` does.")
+    ] = False,
+    url: Url = None,
+    take_over: TakeOver = False,
 ) -> None:
     """Bring results up to date, by the service where it owns the store; or count files, with --engine.
 
@@ -103,6 +109,9 @@ def rollup(  # the options of a command
         workers=workers,
         parts=parts,
         replace=replace,
+        publish=publish,
+        url=url,
+        take_over=take_over,
     )
     if engine is not None:
         if full or night or as_json:
@@ -111,7 +120,7 @@ def rollup(  # the options of a command
         return
     if not files.is_empty:
         raise CommandError(
-            "--input, --output, --replace, --master, --workers and --parts are for --engine only"
+            "--input, --output, --replace, --master, --workers, --parts and --publish are for --engine only"
         )
     if full and night:
         raise CommandError("--full counts all, --night what it has to: give one of them")

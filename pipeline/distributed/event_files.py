@@ -1,6 +1,7 @@
 """Parquet files of events: a snapshot's, or any with the same columns."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.local_days import from_epoch_microseconds
 from pipeline.snapshots.manifest import MANIFEST, read_manifest
 from pipeline.store.event_columns import ADDED_COLUMNS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
@@ -43,6 +45,25 @@ def find_files(folder: Path, project_id: str) -> list[Path]:
     for path in paths:
         _check(path)
     return paths
+
+
+def counted_until(folder: Path, paths: Sequence[Path]) -> datetime | None:
+    """Return the time up to which files have every event: a snapshot's, or that of the newest event.
+
+    None without events.
+    """
+    if (folder / MANIFEST).is_file():
+        return read_manifest(folder).taken_at
+    newest = [
+        typed(
+            pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            .select(pl.col("received_at").max())
+            .collect(),
+            ["received_at"],
+        ).item()
+        for path in paths
+    ]
+    return max((from_epoch_microseconds(one) for one in newest if one is not None), default=None)
 
 
 def count_events(paths: Iterable[Path]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import urlencode, urlsplit
@@ -61,9 +61,29 @@ class RunningService:
         """The address on this machine."""
         return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
+    def connection(self, seconds: float | None) -> HTTPConnection:
+        """Return a connection, which opens with its first request."""
+        return HTTPConnection(self.host, self.port, timeout=seconds)
+
     def client(self, catalog: "Catalog", account_id: str) -> "ServiceClient":
         """Return a client with the account's key for commands, made on first use; CommandError."""
         return ServiceClient(self, command_key(self.settings, catalog, account_id))
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteService:
+    """A service anywhere, at its URL without a path."""
+
+    url: str
+
+    def connection(self, seconds: float | None) -> HTTPConnection:
+        """Return a connection, encrypted where the URL has https; CommandError for any other."""
+        address = urlsplit(self.url)
+        kind = {"http": HTTPConnection, "https": HTTPSConnection}.get(address.scheme)
+        if kind is None or not address.hostname or address.path.strip("/"):
+            raise CommandError(f"{self.url!r} is no URL of a service, such as https://ab.example.com")
+        connection: HTTPConnection = kind(address.hostname, address.port, timeout=seconds)
+        return connection
 
 
 def find_service(data_dir: Path) -> RunningService | None:
@@ -89,7 +109,7 @@ class ServiceClient:
     Raises ServiceRefusedError for an error of the API, and ServiceGoneError where the service ends.
     """
 
-    service: RunningService
+    service: "RunningService | RemoteService"
     token: str
     # None where the service may take any time.
     timeout_seconds: float | None = TIMEOUT_SECONDS
@@ -107,6 +127,12 @@ class ServiceClient:
         """Send a JSON object; with a `key` a repeated request is carried out once."""
         headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
         return self._send("POST", path, json.dumps(body).encode(), headers, _decoded)
+
+    def send_file(self, path: str, query: Mapping[str, str], content: bytes, media_type: str) -> Any:  # noqa: ANN401 - JSON
+        """Send a file as the body of a POST request."""
+        return self._send(
+            "POST", f"{path}?{urlencode(query)}", content, {"Content-Type": media_type}, _decoded
+        )
 
     def delete(self, path: str, query: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
         """Send a DELETE request."""
@@ -128,7 +154,7 @@ class ServiceClient:
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], read: ReadAnswer
     ) -> tuple[int, Any, float]:
         """Return status, what was read, and the seconds to wait before another try."""
-        connection = HTTPConnection(self.service.host, self.service.port, timeout=self.timeout_seconds)
+        connection = self.service.connection(self.timeout_seconds)
         given = {**headers, "Authorization": f"Bearer {self.token}"}
         try:
             # A large body may be refused, and the connection closed, before all of it is sent.
@@ -139,7 +165,7 @@ class ServiceClient:
             return answer.status, content, float(answer.headers.get("Retry-After") or 1)
         except (OSError, HTTPException, ValueError) as error:
             raise ServiceGoneError(
-                f"the service at {self.service.owner.address} ended or does not answer "
+                f"the service at {self.service.url} ended or does not answer "
                 f"({str(error) or type(error).__name__}); see its log, and run the command again"
             ) from error
         finally:

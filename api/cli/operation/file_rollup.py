@@ -1,17 +1,15 @@
-"""Commands of the distributed rollup: `rollup --engine` counts Parquet files, `load` publishes the result."""
+"""Command `rollup --engine`: a count of Parquet files by several processes, or by a Spark cluster."""
 
 import os
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from api.cli.console import CommandError, out
-from api.cli.options import DataDir
-from api.cli.stores import opened_catalog, opened_store, require_store, settings_for
+from api.cli.operation.handed_in_sums import load
+from api.cli.stores import opened_catalog, require_store, settings_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,19 +29,22 @@ class FileRollup:
     workers: int | None
     parts: int | None
     replace: bool
+    publish: bool
+    url: str | None
+    take_over: bool
 
     @property
     def is_empty(self) -> bool:
         """True where no option is given."""
-        given = {self.input, self.output, self.master, self.workers, self.parts}
-        return not self.replace and given == {None}
+        given = {self.input, self.output, self.master, self.workers, self.parts, self.url}
+        return not (self.replace or self.publish or self.take_over) and given == {None}
 
 
 def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -> None:
     """Count the events in files by processes or by a Spark cluster, into files; CommandError."""
     from pipeline.clock import utc_now
     from pipeline.distributed.distributed_rollup import Extent, choose_parts, roll_up
-    from pipeline.distributed.event_files import count_events, find_files
+    from pipeline.distributed.event_files import count_events, counted_until, find_files
     from pipeline.distributed.output import new_output
 
     if project_id is None or options.input is None or options.output is None:
@@ -52,6 +53,8 @@ def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -
         raise CommandError("--engine spark needs --master, which is of no other engine")
     if options.engine == "spark" and options.workers is not None:
         raise CommandError("--workers are for --engine local: the cluster has its executors")
+    if not options.publish and (options.url is not None or options.take_over):
+        raise CommandError("--url and --take-over are for --publish")
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
         project = catalog.projects.find(project_id)
@@ -64,7 +67,7 @@ def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -
         extent = Extent(
             parts=options.parts or choose_parts(count_events(files), cores=cores),
             at_once=settings_for(data_dir).rollup_bucket_events,
-            now=utc_now(),
+            now=counted_until(options.input, files) or utc_now(),
         )
         manifest = roll_up(engine, project, experiments, extent, draft)
     out.print(
@@ -72,6 +75,8 @@ def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -
         highlight=False,
         soft_wrap=True,
     )
+    if options.publish:
+        load(options.output, data_dir, options.url, take_over=options.take_over)
 
 
 @contextmanager
@@ -94,18 +99,3 @@ def _opened_engine(
         ProcessPool.open(files, Path(folder), workers=workers) as pool,
     ):
         yield pool, workers
-
-
-def load(
-    folder: Annotated[Path, typer.Argument(help="Output of `truelift rollup --engine`.")],
-    data_dir: DataDir = Path("data/store"),
-) -> None:
-    """Publish the results that `truelift rollup --engine` counted, where the same events are stored."""
-    from pipeline.distributed.publish import publish
-
-    require_store(data_dir)
-    with opened_store(data_dir) as store:
-        publication = publish(store, folder)
-    for experiment_id, reason in publication.left.items():
-        out.print(f"{experiment_id}: left as it was, {reason}", highlight=False, soft_wrap=True)
-    out.print(f"{len(publication.published):,} experiments published", highlight=False)

@@ -13,6 +13,8 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.design.units import AttributeUnit
 from pipeline.distributed.event_files import SCHEMA, typed
+from pipeline.distributed.output import read_output_manifest
+from pipeline.distributed.output_sums import changed_since, opened_results
 from pipeline.rollup.result_digest import ResultDigest
 from pipeline.snapshots.manifest import Manifest
 from pipeline.store.event_columns import EventRow
@@ -95,6 +97,18 @@ class CountedProject:
         """Digest the published results."""
         with self.store.warehouse.cursor() as cursor:
             return [ResultDigest.take(cursor, one.id) for one in self.experiments]
+
+    def digests_of(self, output: Path) -> list[ResultDigest]:
+        """Digest the results of an output of files, in the same order."""
+        experiments = {one.id: one for one in self.experiments}
+        manifest = read_output_manifest(output)
+        assert changed_since(manifest, experiments) == {}
+        found = {
+            one.id: ResultDigest.take(cursor, one.id)
+            for cursor, group in opened_results(output, manifest, experiments)
+            for one in group
+        }
+        return [found[one.id] for one in self.experiments]
 
     def events(self) -> pl.DataFrame:
         """Read the stored events."""

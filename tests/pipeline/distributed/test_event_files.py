@@ -1,5 +1,6 @@
 """Files of events that cannot be counted are refused by name."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ from pipeline.distributed.event_files import (
     SCHEMA,
     UnusableEventsError,
     count_events,
+    counted_until,
     find_files,
     read_batches,
 )
@@ -46,6 +48,10 @@ def test_times_are_read_as_microseconds(tmp_path: Path) -> None:
     events = one.with_columns(pl.col("received_at").cast(pl.Datetime("us", "UTC")))
     events.write_parquet(tmp_path / "a.parquet")
     assert count_events([tmp_path / "a.parquet"]) == 1
+    EVENTS.write_parquet(tmp_path / "b.parquet")
+    until = counted_until(tmp_path, [tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    assert until == datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC)
+    assert counted_until(tmp_path, [tmp_path / "b.parquet"]) is None
     (read,) = read_batches(tmp_path / "a.parquet", ["received_at", "seq"])
     assert read.rows() == [(1_700_000_000_123_456, 7)]
 

@@ -15,7 +15,6 @@ from pipeline.distributed.event_files import UnusableEventsError, find_files
 from pipeline.distributed.executor_versions import ExecutorVersionsError
 from pipeline.distributed.named_frames import unpack
 from pipeline.distributed.output import new_output
-from pipeline.distributed.publish import publish
 from pipeline.distributed.spark_cluster import SparkCluster, SparkFailedError
 from pipeline.distributed.steps.shared_keys import SUMMARY, KeyStep, add_up_summaries
 from pipeline.rollup.aggregates import add_up, negate
@@ -65,11 +64,10 @@ def differing(counted: CountedProject, engine: WatchedCluster, folder: Path) -> 
     assert min(one.digest[0] for one in wanted) > 0
     with new_output(folder / "out", replace=False) as draft:
         roll_up(engine, counted.project, counted.experiments, EXTENT, draft)
-    counted.store.rollup.forget([one.id for one in counted.experiments])
-    assert publish(counted.store, folder / "out").left == {}
+    found = counted.digests_of(folder / "out")
     return [
         one.id
-        for one, before, after in zip(counted.experiments, wanted, counted.digests(), strict=True)
+        for one, before, after in zip(counted.experiments, wanted, found, strict=True)
         if before.digest != after.digest or not add_up([after.cells, negate(before.cells)]).is_empty()
     ]
 

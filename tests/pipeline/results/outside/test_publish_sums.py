@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ from tests.pipeline.distributed.drawn_projects import CountedProject
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_exposure
 
 LATER = STARTED + timedelta(days=20)
-# What no sum tells; `funnels`, and two numbers of ratios, are known of all visitors alone.
-UNKNOWN = {"senders", "other_currencies"}
+# What no sum tells, and who counted; `funnels`, and two numbers of ratios, are known of all visitors alone.
+UNKNOWN = {"senders", "other_currencies", "sums_from"}
 UNKNOWN_IN_SEGMENTS = {*UNKNOWN, "funnels", "nonzero", "largest_orders"}
 
 
@@ -174,6 +174,28 @@ def test_of_two_publishers_at_once_the_newer_sums_stay(
         one.join()
     assert refused in ([], ["older_sums"])
     assert store.observe(experiment, project, now=LATER).conversions.tolist() == [[2, 2]]
+
+
+def test_readers_see_the_sums_of_one_publication(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    hand_in(store, project, experiment, plain_sums(project, experiment))
+    seen, is_over = list[list[int]](), Event()
+
+    def read() -> None:
+        while not is_over.is_set():
+            seen.append(store.observe(experiment, project, now=LATER).conversions[0].tolist())
+
+    reader = Thread(target=read)
+    reader.start()
+    try:
+        for converted in (3, 4, 5):
+            hand_in(store, project, experiment, plain_sums(project, experiment, converted=converted))
+    finally:
+        is_over.set()
+        reader.join()
+    assert seen
+    assert [one for one in seen if one not in [[number] * 2 for number in (2, 3, 4, 5)]] == []
 
 
 def test_a_publication_that_fails_leaves_the_sums_of_before(
