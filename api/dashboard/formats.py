@@ -95,9 +95,17 @@ def number(value: float | None) -> str:
     return ABSENT if value is None else f"{value:,.4g}"
 
 
-def day(value: str | None) -> str:
+def day(value: str | datetime | None) -> str:
     """Format a time as a date: 26 Oct 2026."""
     return ABSENT if value is None else f"{_time(value):%-d %b %Y}"
+
+
+def short_day(value: str | datetime | None) -> str:
+    """Format a time of this year as a date without it: 26 Oct."""
+    if value is None:
+        return ABSENT
+    time = _time(value)
+    return f"{time:%-d %b}" if time.year == datetime.now(UTC).year else f"{time:%-d %b %Y}"
 
 
 def ago(value: str | datetime | None) -> str:
@@ -143,6 +151,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | ShortWord | No
     "metric": metric,
     "number": number,
     "day": day,
+    "short_day": short_day,
     "ago": ago,
     "words": words,
     "check_label": check_label,

@@ -16,6 +16,7 @@ from api.dashboard.account.member_forms import (
 )
 from api.dashboard.charts import answer_chart
 from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
+from api.dashboard.experiment_list import confirm_deletion, copy_experiment, delete_draft, show_experiments
 from api.dashboard.experiments import confirm_step, export_visitors, show_experiment, take_step
 from api.dashboard.meanings import show_meanings
 from api.dashboard.page_check import start_page_check
@@ -27,7 +28,7 @@ from api.dashboard.project_setup import (
     show_installation,
     show_new_project,
 )
-from api.dashboard.projects import show_project, show_projects
+from api.dashboard.projects import show_projects
 from api.dashboard.reference import show_reference
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
 from api.dashboard.static_files import answer_static
@@ -52,7 +53,7 @@ ROUTES: Final = (
     Route("/account/keys/{key_id}/revoke", revoke_key, methods=["POST"]),
     Route("/projects/new", show_new_project),
     Route("/projects/new", create_project, methods=["POST"]),
-    Route("/projects/{project_id}", show_project),
+    Route("/projects/{project_id}", show_experiments),
     Route("/projects/{project_id}/installation", show_installation),
     Route("/projects/{project_id}/installation/consent", change_consent, methods=["POST"]),
     Route("/projects/{project_id}/installation/check", start_page_check, methods=["POST"]),
@@ -65,6 +66,9 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/edit", send_draft, methods=["POST"]),
     Route(_EXPERIMENT + "/charts/{chart}/{theme}.{form}", answer_chart),
     Route(_EXPERIMENT + "/export", export_visitors),
+    Route(_EXPERIMENT + "/copy", copy_experiment, methods=["POST"]),
+    Route(_EXPERIMENT + "/delete", confirm_deletion),
+    Route(_EXPERIMENT + "/delete", delete_draft, methods=["POST"]),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
     Route("/docs", show_reference),

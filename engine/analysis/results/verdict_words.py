@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from engine.analysis.results.report import Reason, Recommendation, Tone
-from engine.vocabulary import Status
+from engine.vocabulary import ConclusionDecision, Status
 
 # The page with a section for every recommendation, reason and check, named as its code.
 PAGE: Final = "docs/verdicts.md"
@@ -176,6 +176,17 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
 def section_of(code: str) -> str:
     """Return the section of the docs about a recommendation, a reason or a check."""
     return f"{PAGE}#{code}"
+
+
+def end_word(decision: ConclusionDecision, verdict: Verdict | None) -> ShortWord:
+    """Return the word of a decision: a change that does harm and is not shipped is rolled back."""
+    if decision == "ship":
+        return ShortWord("Shipped", "positive", "triangle-up")
+    if decision == "inconclusive":
+        return ShortWord("Undecided", "neutral", "circle")
+    if verdict == "rollback":
+        return ShortWord("Rolled back", "negative", "triangle-down")
+    return ShortWord("Not shipped", "neutral", "equal")
 
 
 def verdict_of(recommendation: Recommendation, reason: Reason | None) -> Verdict:
