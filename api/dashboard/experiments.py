@@ -1,7 +1,5 @@
 """Pages of an experiment: its results, its settings, and the steps of its life."""
 
-import logging
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -10,21 +8,19 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.dashboard.computed_results import AskedResults, compute_results
-from api.dashboard.filter_form import asked_filters, filters_of
+from api.dashboard.computed_results import compute_results
+from api.dashboard.filter_form import asked_filters
 from api.dashboard.forms import read_button
 from api.dashboard.operations import ask, content_of, pass_on, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
+from api.dashboard.results_page.results_content import OPTIONS, PageAddress, results_content
 from api.dashboard.sessions import SignedIn
-from engine.analysis.report.lift_by_day import has_daily_rates, why_no_lift
-from engine.analysis.results.segment_report import SegmentReport
 from engine.design.edit_locks import is_closed
 from engine.design.lifecycle import EFFECTS, UNSTARTED, triggers_in
 from engine.vocabulary import LifecycleTrigger
 
 EXPORTS: Final = frozenset({"csv", "parquet"})
-logger = logging.getLogger(__name__)
 
 
 @signed_in
@@ -33,9 +29,11 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
     address = address_of(request)
     experiment = (await read(request, session, address))["data"]
     asked = asked_filters(request)
+    options = {name: asked.pop(name) for name in OPTIONS if name in asked}
     results: dict[str, Any] = {"report": None}
     if experiment["status"] not in UNSTARTED:
-        results = await compute_results(request, session, partial(_results, asked))
+        page = PageAddress(address, asked, options)
+        results = await compute_results(request, session, partial(results_content, page=page))
     return await render(
         request,
         "experiment.html",
@@ -44,7 +42,6 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         experiment=experiment,
         steps=triggers_in(experiment["status"]),
         is_editable=not is_closed(experiment["status"]),
-        asked=asked,
         query=urlencode(asked),
         **results,
     )
@@ -87,31 +84,6 @@ async def take_step(request: Request, session: SignedIn) -> Response:
     step, _ = _step(request)
     content_of(await ask(request, session, f"{address_of(request)}/{step}", method="POST"))
     return redirect(address_of(request))
-
-
-def _results(asked_for: Mapping[str, str], asked: AskedResults) -> dict[str, Any]:
-    """Compute what the page shows of results."""
-    report = asked.report()
-    primary = report.primary
-    available = asked.available_segments()
-    return {
-        "report": report,
-        "segments": None if asked_for else _segments(asked),
-        "has_days": primary is not None and has_daily_rates(primary),
-        "has_lift": primary is not None and why_no_lift(report, primary) is None,
-        # Browsers cannot draw an axis without a number.
-        "has_changes": any(one.improvement_interval for goal in report.goals for one in goal.variants),
-        "filters": filters_of(available, asked_for),
-    }
-
-
-def _segments(asked: AskedResults) -> SegmentReport | dict[str, Any]:
-    """Analyze every segment; empty where that fails, which the page says beside the results."""
-    try:
-        return asked.segments()
-    except Exception:
-        logger.exception("the segments of %s could not be computed", asked.experiment.id)
-        return {}
 
 
 async def _open_visitors(request: Request, session: SignedIn) -> int:

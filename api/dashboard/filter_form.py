@@ -1,21 +1,29 @@
-"""Filters of results by segment, as the fields of a form."""
+"""Filters of results by segment, and the values to choose from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 
 from pipeline.store.event_columns import DIMENSIONS
 
+# What most ask for; the other filters are in one menu.
+_USUAL: Final = frozenset({"device_type", "country", "visitor_type", "traffic_source"})
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A field of the form: a query parameter, its values, and the one that is chosen."""
+    """A filter: a query parameter, its values, and the one that is chosen."""
 
     parameter: str
     values: tuple[str, ...]
     chosen: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it stands beside the others, and not in their menu."""
+        return self.chosen is not None or self.parameter in _USUAL
 
 
 def asked_filters(request: Request) -> dict[str, str]:

@@ -18,6 +18,7 @@ from api.dashboard import formats
 from api.dashboard.forms import read_unsigned_form
 from api.dashboard.page_errors import NotSignedInError, OldFormError, PageError
 from api.dashboard.page_threads import on_page_thread
+from api.dashboard.results_page.result_formats import FILTERS as RESULT_FILTERS
 from api.dashboard.sessions import FORM_FIELD, SignedIn, end_session, find_session
 from api.dashboard.static_files import address_of
 from api.dashboard.typed_forms import keep_typed, seal_of
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 FOLDER: Final = Path(__file__).parent / "templates"
 SIGN_IN: Final = "/sign-in"
 HEADERS: Final = {
-    # Vega draws with styles that it sets by script; nothing is loaded from elsewhere.
+    # Charts are SVG with classes: no style within the page, and nothing is loaded from elsewhere.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -57,7 +58,7 @@ _templates: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(formats.FILTERS)
+_templates.filters.update(formats.FILTERS | RESULT_FILTERS)
 _templates.globals.update(static=address_of, form_field=FORM_FIELD, seal_of=seal_of)
 
 

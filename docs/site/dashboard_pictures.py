@@ -35,11 +35,9 @@ def main() -> None:
         page.wait_for_selector(f"text={EXPERIMENT}")
         _take(page, "experiments")
         page.click(f"text={EXPERIMENT}")
-        for chart in ("improvements", "lift", "rates"):
-            page.wait_for_selector(f"[data-chart$='{chart}'] svg")
+        page.wait_for_selector("svg.plot")
         _take(page, "results")
-        page.locator("#charts").scroll_into_view_if_needed()
-        page.locator("section[aria-labelledby=charts]").screenshot(path=FOLDER / "charts.png")
+        page.locator("section[aria-labelledby=time]").screenshot(path=FOLDER / "charts.png")
         chromium.close()
 
 

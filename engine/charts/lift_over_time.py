@@ -15,7 +15,7 @@ from engine.charts.themes import BLUE, Theme, config_of
 if TYPE_CHECKING:
     from altair import Chart, FacetChart
 
-__all__ = ["chart_lift"]
+__all__ = ["change_domain", "chart_lift"]
 
 _WIDTH: Final = 520
 _HEIGHT: Final = 220
@@ -69,7 +69,7 @@ def _change_axis(column: str, domain: tuple[float, float], *, is_titled: bool = 
 
 def _draw(lifts: tuple[DayLift, ...], title: str, theme: Theme) -> "FacetChart":
     alt = load_altair()
-    low, high = _domain(lifts)
+    low, high = change_domain(lifts)
     rows = [_row(one, low, high) for one in lifts]
     variants = list(dict.fromkeys(row["variant"] for row in rows))
     is_few = len(variants) <= _MOST_LARGE
@@ -109,7 +109,7 @@ def _draw(lifts: tuple[DayLift, ...], title: str, theme: Theme) -> "FacetChart":
     return chart
 
 
-def _domain(lifts: tuple[DayLift, ...]) -> tuple[float, float]:
+def change_domain(lifts: tuple[DayLift, ...]) -> tuple[float, float]:
     """Return the ends of the axis: of all intervals, as far as the wide ones of the first days leave room."""
     widest = [one.always_valid or one.interval for one in lifts]
     last = max(one.day for one in lifts)

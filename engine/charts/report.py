@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "chart_rates",
     "chart_weights",
+    "cumulative_rates",
     "day_axis",
     "draw_in_notebooks",
     "goal_of",
@@ -70,7 +71,7 @@ def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "l
     currency = goal.summary.currency
     title = f"revenue per visitor so far, {currency}" if is_revenue else "conversion rate so far"
     names = [variant.variant_name for variant in goal.variants]
-    rows = list(_cumulative(goal))
+    rows = list(cumulative_rates(goal))
     # Of axes without data, Vega knows neither their ends nor that one is of time.
     day = alt.X("day:T", title=None)
     value = alt.Y("value:Q", title=title)
@@ -139,7 +140,7 @@ def day_axis(days: int) -> Any:  # noqa: ANN401  # of Altair
     return load_altair().X("day:T", title=None).axis(format="%-d %b", grid=False, tickCount=ticks)
 
 
-def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
+def cumulative_rates(goal: GoalReport) -> Iterator[dict[str, Any]]:
     """Yield a row per day and variant, once the variant has a share of its visitors that a rate can be of."""
     is_revenue = goal.goal.unit == "cents"
     units = minor_units(goal.summary.currency)

@@ -7,10 +7,10 @@ from engine.analysis.results.report import Tone
 from engine.analysis.results.segment_report import SegmentStatus
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import VariantStatus
-from engine.charts.themes import BLUE, GREY, ORANGE, VERMILION
+from engine.charts.themes import GREEN, GREY, ORANGE, VERMILION
 
 _COLOURS: Final[Mapping[Tone, str]] = {
-    "positive": BLUE,
+    "positive": GREEN,
     "negative": VERMILION,
     "neutral": GREY,
     "warning": ORANGE,

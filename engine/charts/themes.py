@@ -17,7 +17,7 @@ SERIES: Final = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY, GREY)
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 
 _INK: Final[Mapping[Theme, str]] = {"light": "#222222", "dark": "#E8E8E8", "page": "currentColor"}
-_PAPER: Final[Mapping[Theme, str]] = {"light": "#FFFFFF", "dark": "#16181C", "page": "transparent"}
+_PAPER: Final[Mapping[Theme, str]] = {"light": "#FFFFFF", "dark": "#171b22", "page": "transparent"}
 
 
 def ink_of(theme: Theme) -> str:
@@ -36,7 +36,7 @@ def config_of(theme: Theme) -> dict[str, Any]:
     text = {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 12}
     return {
         "background": _PAPER[theme],
-        "font": "Helvetica, Arial, sans-serif",
+        "font": "system-ui, DejaVu Sans, sans-serif",
         "view": {"stroke": None},
         "title": {"color": ink, "fontSize": 14, "anchor": "start", "subtitleColor": ink, "offset": 12},
         "axis": {

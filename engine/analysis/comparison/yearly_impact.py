@@ -7,22 +7,9 @@ import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.revenue import DAYS_A_YEAR
+from engine.analysis.results.report import YearlyImpact
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.conditional_likelihood import correct_selected
-
-
-@dataclass(frozen=True, slots=True)
-class YearlyImpact:
-    """Cents a year if every eligible visitor got the variant instead of the control, with its interval.
-
-    `level` is a share. `is_shrunk` where the estimate is corrected for having been selected.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    level: float
-    is_shrunk: bool
 
 
 @dataclass(frozen=True, slots=True)

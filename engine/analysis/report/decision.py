@@ -1,6 +1,7 @@
 """Decision summary of a goal: the experiment's recommendation, in sentences on that goal."""
 
 from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.goal_facts import yearly_of_leader
 from engine.analysis.report.messages.confidence_assessment import assess_confidence
 from engine.analysis.report.messages.secondary_goals import describe_goal
 from engine.analysis.report.messages.unfinished import fix_data
@@ -45,6 +46,7 @@ def summarize_decision(context: DecisionContext, message: Message, summary: Goal
         conversions=summary.conversions,
         conversion_rate=summary.conversion_rate,
         docs=section_of(decision.reason or decision.recommendation),
+        yearly_impact=yearly_of_leader(context.data, decision, context.row),
     )
 
 

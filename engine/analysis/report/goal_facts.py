@@ -7,11 +7,12 @@ import numpy as np
 import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.yearly_impact import Selection, YearlyImpact, yearly_impact
+from engine.analysis.comparison.yearly_impact import Selection, yearly_impact
 from engine.analysis.decision.established import EQUIVALENCE_LEVEL
 from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.analysis.results.numbers import interval
+from engine.analysis.results.report import YearlyImpact
 from engine.analysis.results.variant_result import Interval
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.ratio_test import RatioArms

@@ -71,6 +71,20 @@ class GoalSummary:
     status: VariantStatus
 
 
+@dataclass(frozen=True, slots=True)
+class YearlyImpact:
+    """Cents a year if every eligible visitor got the variant instead of the control, with its interval.
+
+    `level` is a share. `is_shrunk` where the estimate is corrected for having been selected.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    is_shrunk: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionSummary:
     """Recommendation for a goal, in words."""
@@ -99,6 +113,8 @@ class DecisionSummary:
     conversions: int
     conversion_rate: Annotated[float, PERCENT]
     docs: Annotated[str, described("Page and section of the documentation about this recommendation.")] = ""
+    # What the explanation says of a year; None where it says nothing.
+    yearly_impact: Annotated[YearlyImpact | None, NOT_ANSWERED] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

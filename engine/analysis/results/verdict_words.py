@@ -39,10 +39,11 @@ class ShortWord:
 
 @dataclass(frozen=True, slots=True)
 class CheckWords:
-    """What a health check is called, and what it tests."""
+    """What a health check is called, what it tests, and what to do where its message does not say it."""
 
     label: str
     sentence: str
+    fix: str = ""
 
 
 OUTCOMES: Final[Mapping[tuple[Recommendation, Reason | None], OutcomeWords]] = MappingProxyType(
@@ -123,12 +124,18 @@ LIFE_WORDS: Final[Mapping[Status, ShortWord]] = MappingProxyType(
 
 CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
     {
-        "sample_ratio": CheckWords("Sample ratio", "Visitors are split as the weights say."),
+        "sample_ratio": CheckWords(
+            "Sample ratio",
+            "Visitors are split as the weights say.",
+            "Find what loads, redirects or counts otherwise in a variant; then start a new test.",
+        ),
         "sample_ratio_by_segment": CheckWords(
             "Sample ratio by segment", "Visitors of every segment are split as the weights say."
         ),
         "unweighted_arms": CheckWords(
-            "Variants without traffic", "No variant with weight zero has visitors."
+            "Variants without traffic",
+            "No variant with weight zero has visitors.",
+            "Find out who sends them: code of your own, or links with a variant in them.",
         ),
         "several_variants": CheckWords("Several variants seen", "Each visitor saw one variant."),
         "several_units": CheckWords("Several units", "Each visitor belongs to one unit, such as an account."),
@@ -139,14 +146,18 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
             "Visitors measured", "A goal is measured of the same share of every variant's visitors."
         ),
         "alike_before": CheckWords(
-            "Alike before", "The variants' visitors behaved alike before their first exposure."
+            "Alike before",
+            "The variants' visitors behaved alike before their first exposure.",
+            "Start the test again with new visitors.",
         ),
         "bots": CheckWords("Bots", "Few visitors are known bots, which are excluded."),
         "freshness": CheckWords("Freshness", "New visitors have come within the last day."),
         "late_visits": CheckWords("Late visits", "Few pages are seen before the snippet comes."),
         "goals_fire": CheckWords("Goals fire", "Every goal that had conversions still has them."),
         "underpowered": CheckWords(
-            "Power", "The test detects the minimum effect of the primary goal with 80% power."
+            "Power",
+            "The test detects the minimum effect of the primary goal with 80% power.",
+            "Let it run up to its plan, or plan for a larger effect.",
         ),
         "day_of_week_cover": CheckWords("Days of the week", "Every day of the week has visitors."),
         "novelty": CheckWords("Novelty", "The effect does not wear off with the days since first exposure."),
@@ -167,7 +178,9 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
         ),
         "custom_dimension_keys": CheckWords("Custom dimensions", "Every custom dimension is kept."),
         "sources_imported": CheckWords(
-            "Sources imported", "The events of imported visitors are imported, too."
+            "Sources imported",
+            "The events of imported visitors are imported, too.",
+            "Import these sources, too.",
         ),
     }
 )

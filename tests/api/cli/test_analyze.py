@@ -124,7 +124,7 @@ def test_rows_that_are_adjusted_have_a_star_that_is_explained(run: Run, file: Pa
 def test_a_goal_to_be_lowered_is_judged_so(run: Run, file: Path) -> None:
     named = ("analyze", file, "--variant", "page", "--control", "A", "--goal", "spend:revenue")
     higher, lower = run(*named), run(*named, "--less-is-better", "spend")
-    assert ("better" in higher.out, "worse" in lower.out) == (True, True)
+    assert ("Better" in higher.out, "Worse" in lower.out) == (True, True)
     assert "--less-is-better names no goal: 'spent'" in run(*named, "--less-is-better", "spent").err
 
 

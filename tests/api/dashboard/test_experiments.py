@@ -1,7 +1,11 @@
 """Pages of an experiment: its verdict, its numbers, and the steps of its life."""
 
+import gzip
+import re
+
 import pytest
 from fastapi.testclient import TestClient
+from markupsafe import escape
 
 from pipeline.results.results import Results
 from tests.api.customers import Customer
@@ -35,9 +39,11 @@ def test_the_page_has_the_numbers_of_the_api(
     (variants,) = results["variants"].values()
     assert [one["visitors"] for one in variants] == [300, 310]
     for one in variants:
-        assert f'<td class="right">{one["visitors"]}</td>' in page
+        assert f'data-label="Visitors">{one["visitors"]}</td>' in page
         assert f"{one['conversion_rate']:.2f}%" in page
-    assert results["decision_summary"]["recommendation_label"] in page
+    decision = results["decision_summary"]
+    assert str(escape(decision["headline"])) in page
+    assert str(escape(decision["next_step"])) in page
 
 
 def test_the_page_says_what_is_compared(customer: Customer, project: str, browser: TestClient) -> None:
@@ -59,7 +65,7 @@ def test_the_page_says_what_is_compared(customer: Customer, project: str, browse
     assert answer["rejected"] == 0
     page = browser.get(experiment).text
     assert "Compared by account, not by visitor." in page
-    assert page.count('<td class="right">120<br><span class="note">12 units</span></td>') == 2
+    assert page.count('data-label="Visitors">120<span class="sub">12 units</span></td>') == 2
     assert "Not compared at once: variants are compared by account, not by visitor" in page
     assert browser.get(f"{experiment}?device_type=desktop").status_code == 200
 
@@ -73,9 +79,13 @@ def test_nothing_is_coloured_before_it_is_decided(
     (variants,) = results["variants"].values()
     assert variants[1]["status"] == "winner"
     page = browser.get(experiment).text
-    assert 'class="result neutral">no clear difference<' in page
-    assert 'class="result positive"' not in page
-    assert ">winner<" not in page
+    assert page.count(">Unclear</span>") == 1
+    assert not {"positive", "negative"} & {*coloured(page)}
+
+
+def coloured(page: str) -> list[str]:
+    """The classes by which bars, large numbers and results are coloured."""
+    return re.findall(r'class="(?:bar|big|tag|card verdict) (\w*)', page.partition('id="goals"')[2])
 
 
 def test_a_broken_split_greys_the_numbers_out(
@@ -83,8 +93,13 @@ def test_a_broken_split_greys_the_numbers_out(
 ) -> None:
     send_visitors(customer, experiment, {0: (400, 20), 1: (200, 20)})
     page = browser.get(experiment).text
-    assert "Fix the data" in page
-    assert page.count('class="broken"') == 3
+    assert ">Fix data</span>" in page
+    assert not {"positive", "negative"} & {*coloured(page)}
+    # Said once, above the verdict, with what to do.
+    assert page.count("Sample ratio mismatch: &#39;") == 1
+    assert (
+        page.index("Sample ratio mismatch") < page.index("then start a new test") < page.index('id="verdict"')
+    )
 
 
 def test_an_experiment_without_visitors_has_a_page(experiment: str, browser: TestClient) -> None:
@@ -107,7 +122,11 @@ def test_twenty_variants_and_fifty_goals_have_a_page(
     assert customer.post(f"{path}/start").status_code == 200
     page = browser.get(path)
     assert page.status_code == 200
-    assert page.text.count('scope="rowgroup"') == 50
+    assert page.text.count('class="num vals"') <= 100
+    assert page.text.count('tr role="row" class="goal"') == 50
+    assert len(gzip.compress(page.content)) < 60_000
+    everything = browser.get(f"{path}?goals=all").text
+    assert everything.count('class="num vals"') == 50 * 19
 
 
 def test_a_draft_shows_its_settings_and_its_start(
@@ -176,9 +195,10 @@ def test_filters_are_in_the_address(customer: Customer, experiment: str, browser
     send_visitors(customer, experiment, {0: (20, 2), 1: (20, 2)})
     page = browser.get(f"{experiment}?device_type=mobile&browser=")
     assert page.status_code == 200
-    assert "device type = mobile" in page.text
-    assert 'data-query="device_type=mobile"' in page.text
-    assert "<option selected>mobile</option>" in page.text
+    assert '<span class="soft">Device type</span> mobile' in page.text
+    # The options of the page go with the filters, and the exports have those alone.
+    assert f'href="{experiment}?device_type=mobile&amp;show=absolute"' in page.text
+    assert "export?format=csv&amp;device_type=mobile" in page.text
 
 
 @pytest.mark.parametrize("query", ["device_type=nonsense", "custom_dimension_key=a", "as_of=yesterday"])
@@ -208,14 +228,14 @@ def test_an_unknown_step_is_no_page(experiment: str, browser: TestClient) -> Non
     assert browser.get(f"{experiment}/explode").status_code == 404
 
 
-def test_intervals_that_hold_at_every_look_have_a_column(
+def test_intervals_that_hold_at_every_look_are_drawn_and_told(
     customer: Customer, experiment: str, browser: TestClient
 ) -> None:
-    assert "Valid at every look" not in browser.get(experiment).text
+    assert "at every look</span>" not in browser.get(experiment).text
     send_visitors(customer, experiment, {0: (200, 30), 1: (200, 40)})
     page = browser.get(experiment).text
-    assert "Valid at every look" in page
-    assert 'colspan="8"' in page
+    assert "at every look</span>" in page
+    assert 'class="whisk"' in page
 
 
 def test_the_page_lists_the_visitors_at_each_step_of_a_funnel(
@@ -241,7 +261,7 @@ def test_the_page_lists_the_visitors_at_each_step_of_a_funnel(
     assert customer.post("/sdk/track", body).json()["rejected"] == 0
     page = browser.get(experiment).text
     assert "31 visitors → &lt;cart&gt; 3 → purchase 0" in page
-    assert '<td class="right">0.00%</td>' in page
+    assert 'data-label="Value">0.00%</td>' in page
 
 
 def test_the_page_shows_quantiles_of_visitors_and_of_events(
@@ -284,4 +304,4 @@ def test_segments_that_cannot_be_computed_hide_no_results(
     monkeypatch.setattr(Results, "segments", fail)
     page = browser.get(experiment).text
     assert "They could not be computed. Reload the page in a moment." in page
-    assert '<td class="right">31</td>' in page
+    assert 'data-label="Visitors">31</td>' in page

@@ -3,11 +3,11 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from api.dashboard.static_files import VEGA, address_of
+from api.dashboard.static_files import address_of
 from tests.api.customers import Customer
 
 
-@pytest.mark.parametrize("name", ["dashboard.css", "charts.js"])
+@pytest.mark.parametrize("name", ["dashboard.css", "results.js"])
 def test_a_file_is_kept_for_ever_at_its_address_and_found_at_an_old_one(
     name: str, customer: Customer
 ) -> None:
@@ -17,12 +17,6 @@ def test_a_file_is_kept_for_ever_at_its_address_and_found_at_an_old_one(
     old = customer.client.get(f"/static/0000/{name}")
     assert old.text == answer.text
     assert old.headers["cache-control"] == "no-cache"
-
-
-def test_vega_comes_from_its_package(customer: Customer) -> None:
-    answer = customer.client.get(address_of(VEGA))
-    assert answer.headers["content-type"].startswith("text/javascript")
-    assert "window.vegaEmbed" in answer.text
 
 
 @pytest.mark.parametrize("name", ["none.css", "..%2Froutes.py", "__init__.py", "../templates/base.html"])

@@ -52,7 +52,7 @@ def test_every_type_has_every_form(results: list[ShownResult]) -> None:
 
 def test_a_report_shows_its_verdict_numbers_and_forest_plot() -> None:
     html = a_report()._repr_html_()
-    for shown in ("Checkout button", "10%", "14%", "+40%", "5,000", "better", "<svg", "Health checks"):
+    for shown in ("Checkout button", "10%", "14%", "+40%", "5,000", "Better", "<svg", "Health checks"):
         assert shown in html
     assert repr(a_report()).startswith("Checkout button: ")
 

@@ -4,12 +4,12 @@ import pytest
 
 from engine.analysis.results.report import Reason, Recommendation
 from engine.analysis.results.segment_report import SegmentStatus
-from engine.analysis.results.status_words import STATUS_WORDS, status_beside
+from engine.analysis.results.status_words import STATUS_WORDS, RowStatus, status_beside
 from engine.analysis.results.variant_result import VariantStatus
 
 
 def test_every_status_has_a_word() -> None:
-    assert set(STATUS_WORDS) == {*get_args(VariantStatus), *get_args(SegmentStatus)}
+    assert set(STATUS_WORDS) == {*get_args(VariantStatus), *get_args(SegmentStatus), *get_args(RowStatus)}
     assert STATUS_WORDS["winner"] == STATUS_WORDS["better"]
     assert STATUS_WORDS["loser"] == STATUS_WORDS["worse"]
 

@@ -1,0 +1,1 @@
+"""The results page: verdict, checks of the data, goals with their intervals, and changes over time."""

@@ -1,0 +1,170 @@
+"""Content of the results page: what its template shows, from a report and the options of its address."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from api.dashboard.computed_results import AskedResults
+from api.dashboard.filter_form import filters_of
+from api.dashboard.interval_bar import axis_of
+from api.dashboard.results_page.chart_notes import Note, annotations
+from api.dashboard.results_page.goal_limits import limits_of, row_status
+from api.dashboard.results_page.goal_rows import bar_of, challengers, goal_table
+from api.dashboard.results_page.plot import Plot, day_words
+from api.dashboard.results_page.segment_forest import SegmentForest, segment_forest
+from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors, with_notes
+from api.dashboard.results_page.verdict_facts import facts_of
+from engine.analysis.results.report import GoalReport, Report
+from engine.analysis.results.status_words import STATUS_WORDS
+from engine.analysis.results.variant_result import VariantResult
+from engine.local_days import local_day
+from pipeline.store.catalog.errors import NotFoundError
+
+logger = logging.getLogger(__name__)
+
+# Parameters of the page, which are no filters.
+OPTIONS: Final[tuple[str, ...]] = ("show", "goals", "chart", "goal", "variant")
+CHARTS: Final = {"change": "Change", "rate": "Rate so far", "visitors": "Visitors a day"}
+# The newest entries of the audit trail that may be marked.
+_NEWEST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PageAddress:
+    """The address of the page: its path, its filters, and its options."""
+
+    path: str
+    filters: Mapping[str, str]
+    options: Mapping[str, str]
+
+    def link(self, **changes: str | None) -> str:
+        """Return the address with some parameters changed, or taken away by None."""
+        asked = {**self.filters, **self.options, **changes}
+        query = urlencode({name: value for name, value in asked.items() if value})
+        return f"{self.path}?{query}" if query else self.path
+
+    def link_to_all(self) -> str:
+        """Return the address without any filter."""
+        return PageAddress(self.path, {}, self.options).link()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeChart:
+    """The chart over time: which one it is of those there are, its goal and variant, and what happened."""
+
+    kind: str
+    kinds: Mapping[str, str]
+    goal: GoalReport
+    variant: VariantResult | None
+    plot: Plot
+    notes: tuple[Note, ...]
+
+
+def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
+    """Compute what the page shows of results."""
+    report = asked.report()
+    available = asked.available_segments()
+    leader, primary = _leader(report), report.primary
+    reached = report.plan.reached_at
+    timezone = asked.project.timezone
+    return {
+        "report": report,
+        "page": page,
+        "leader": leader,
+        "hero": None if leader is None or primary is None else _hero(report, primary, leader),
+        "facts": facts_of(
+            report,
+            leader,
+            reached_on=None if reached is None else day_words(local_day(reached, timezone)),
+            is_filtered=bool(asked.query.filters.given),
+        ),
+        "table": goal_table(report, shows_all=page.options.get("goals") == "all"),
+        "time": _time_chart(report, page, leader, _notes(asked, report)),
+        "forest": None if page.filters else _forest(asked, report, leader),
+        "filters": filters_of(available, page.filters),
+        "owner": _owner(asked),
+    }
+
+
+def _leader(report: Report) -> VariantResult | None:
+    """Return the variant that the verdict is about; without one the first that is compared."""
+    if report.primary is None:
+        return None
+    compared = challengers(report.primary)
+    name = report.primary.decision.variant_name
+    return next((one for one in compared if one.variant_name == name), next(iter(compared), None))
+
+
+def _hero(report: Report, goal: GoalReport, leader: VariantResult) -> dict[str, Any]:
+    """Draw the change of the verdict's variant on an axis of its own."""
+    axis = axis_of((leader.improvement_interval, leader.compared.sequential_interval))
+    word = STATUS_WORDS[row_status(report, goal, leader)]
+    return {"axis": axis, "bar": bar_of(report, goal, leader, axis, word), "tone": word.tone}
+
+
+def _time_chart(
+    report: Report, page: PageAddress, leader: VariantResult | None, notes: tuple[Note, ...]
+) -> TimeChart | None:
+    """Draw the chart that is asked for, or the first that there is."""
+    options = page.options
+    goal = next((one for one in report.goals if one.goal.id == options.get("goal")), report.primary)
+    if goal is None or not goal.days:
+        return None
+    named = next((one for one in challengers(goal) if one.variant_id == options.get("variant")), None)
+    variant = named or next(
+        (one for one in challengers(goal) if leader and one.variant_id == leader.variant_id), None
+    )
+    margin = limits_of(report, goal).margin or 0.0
+    drawn = {
+        "change": draw_change(report, goal, variant, margin),
+        "rate": draw_rate(goal, variant),
+        "visitors": draw_visitors(goal),
+    }
+    kinds = {kind: CHARTS[kind] for kind, plot in drawn.items() if plot is not None}
+    kind = next((one for one in (options.get("chart"), *kinds) if one in kinds), None)
+    plot = None if kind is None else drawn[kind]
+    if kind is None or plot is None:
+        return None
+    return TimeChart(
+        kind=kind, kinds=kinds, goal=goal, variant=variant, plot=with_notes(plot, notes), notes=notes
+    )
+
+
+def _notes(asked: AskedResults, report: Report) -> tuple[Note, ...]:
+    project = asked.project
+    trail = asked.services.catalog.audit.page(
+        project.account_id, subject_id=asked.experiment.id, per_page=_NEWEST
+    )
+    reached_at = report.plan.reached_at
+    return annotations(asked.experiment, trail.items, reached_at=reached_at, timezone=project.timezone)
+
+
+def _forest(
+    asked: AskedResults, report: Report, leader: VariantResult | None
+) -> SegmentForest | dict[str, Any] | None:
+    """Analyze every segment; empty where that fails, which the page says beside the results."""
+    if leader is None:
+        return None
+    try:
+        segments = asked.segments()
+    except Exception:
+        logger.exception("the segments of %s could not be computed", asked.experiment.id)
+        return {}
+    if not (segments.goals and segments.goals[0].segments) and segments.left_out:
+        return {"left_out": next(iter(segments.left_out.values()))}
+    return segment_forest(segments, variant_id=leader.variant_id, margin=report.plan.minimum_effect)
+
+
+def _owner(asked: AskedResults) -> str | None:
+    """Name the first member to whom the experiment is assigned."""
+    assigned = asked.experiment.assigned_user_ids
+    try:
+        return (
+            asked.services.catalog.members.get(asked.project.account_id, assigned[0]).name
+            if assigned
+            else None
+        )
+    except NotFoundError:
+        return None

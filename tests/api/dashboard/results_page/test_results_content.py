@@ -1,0 +1,64 @@
+"""Content of the results page: order, notes, segments and the options of its address, on one page."""
+
+from fastapi.testclient import TestClient
+
+from api.dashboard.results_page.results_content import PageAddress
+from tests.api.customers import Customer
+from tests.api.dashboard.test_experiments import send_visitors
+
+
+def test_a_link_keeps_what_is_asked_for_but_what_it_changes() -> None:
+    page = PageAddress("/p", {"country": "DE"}, {"chart": "rate"})
+    assert page.link(chart="visitors") == "/p?country=DE&chart=visitors"
+    assert page.link(country=None) == "/p?chart=rate"
+    assert page.link_to_all() == "/p?chart=rate"
+
+
+def test_the_page_answers_what_to_do_first_and_the_rest_after_it(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    margin = {"event_name": "refund", "direction": "decrease", "guardrail_margin_percent": 10}
+    goals = [
+        {
+            "name": "Order",
+            "goal_type": "custom_event",
+            "is_primary": True,
+            "config": {"event_name": "purchase"},
+        },
+        {"name": "Refund", "goal_type": "custom_event", "config": margin},
+        *(
+            {"name": f"Other {number}", "goal_type": "custom_event", "config": {"event_name": "purchase"}}
+            for number in range(6)
+        ),
+    ]
+    path = customer.an_experiment(project, goals=goals, name="Checkout <b>")
+    assert customer.post(f"{path}/start").status_code == 200
+    for sent in ("pause", "", "resume"):
+        edit = {"hypothesis": "Fewer steps."}
+        answer = customer.post(f"{path}/{sent}") if sent else customer.patch(path, edit)
+        assert answer.status_code == 200
+    send_visitors(customer, path, {0: (300, 60), 1: (300, 66)})
+    page = browser.get(path).text
+    order = [page.index(f'id="{part}"') for part in ("verdict", "goals", "time", "segments")]
+    assert order == sorted(order)
+    assert (
+        page.index('aria-label="Filters"')
+        < order[0]
+        < page.index('aria-label="Checks of the data"')
+        < order[1]
+    )
+    assert "Checkout <b>" not in page
+    # Groups in order, further secondary goals folded, and the limit of the guardrail in its row.
+    groups = [page.index(f">{title} <span") for title in ("Primary", "Guardrails", "Secondary")]
+    assert groups == sorted(groups)
+    assert "Show 2 more secondary goals" in page
+    assert '<path class="limit"' in page
+    # What happened is told beside the chart.
+    assert "hypothesis edited" in page
+    absolute = browser.get(f"{path}?show=absolute&chart=rate").text
+    assert " pp</b>" in absolute
+    assert 'class="line series-1"' in absolute
+    visitors = browser.get(f"{path}?chart=visitors").text
+    assert "600 visitors (Control 300, Treatment 300)" in visitors
+    # No style within the page, which its policy forbids.
+    assert "style=" not in page
