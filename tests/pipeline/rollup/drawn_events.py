@@ -4,6 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.examples import is_many
+
 # Late on the evening of New York's last day of winter time: hours later the day is only 23 hours long.
 MINUTES = st.integers(-30, 60 * 24 * 9)
 VISITORS = st.sampled_from(["v1", "v2", "v3", "v4", "u1"])
@@ -112,3 +114,12 @@ CONVERSIONS = st.one_of(
 EVENTS = st.lists(
     st.one_of(EXPOSURES, EXPOSURES, TRACKED, CONVERSIONS, CONVERSIONS), min_size=15, max_size=60
 )
+if not is_many():
+    # The first example of Hypothesis is the simplest one: where there is one only, it has to be a fuller one.
+    EVENTS = EVENTS.filter(
+        lambda drawn: (
+            len(drawn) > 25
+            and len({one["kind"] for one in drawn}) > 5
+            and [one["kind"] for one in drawn].count("exposure") > 4
+        )
+    )

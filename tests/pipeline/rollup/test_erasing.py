@@ -43,7 +43,7 @@ def stored_numbers(store: WorkingStore, project: Project) -> list[int]:
 ERASED = st.lists(st.tuples(st.sampled_from(["v1", "v2", "v3", "u1"]), st.booleans()), min_size=1, max_size=2)
 
 
-@examples(2, 6, seconds=60)
+@examples(1, 6, seconds=60)
 @given(EVENTS, RULES, ERASED)
 def test_results_are_those_of_the_other_events(
     few_linked: WorkingStore,

@@ -104,7 +104,7 @@ OPERATIONS = st.lists(
 )
 
 
-@examples(2, 12, seconds=60)
+@examples(1, 12, seconds=60)
 @given(EVENTS, RULES, OPERATIONS)
 def test_a_night_publishes_what_a_full_count_would(
     nights: Nights, drawn: list[dict[str, Any]], rules: dict[str, Any], operations: list[str]

@@ -34,7 +34,7 @@ def few_linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStor
         yield opened
 
 
-@examples(2, 12, seconds=40)
+@examples(1, 12, seconds=40)
 @given(EVENTS, RULES, st.integers(1, 9))
 # So late that no outcome is known that takes days.
 @example([{"kind": "exposure", "visitor": "v3", "minute": 12_439, "shown": (0, 0)}], {}, 1)

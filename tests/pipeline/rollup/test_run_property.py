@@ -95,7 +95,7 @@ def check(
 LATE = {"kind": "exposure", "visitor": "v1", "minute": 9762, "event_id": "1", "shown": (0, 0)}
 
 
-@examples(2, 4, seconds=50)
+@examples(1, 4, seconds=50)
 @example([LATE], [(0, None)], {})
 @given(EVENTS, st.lists(STEPS, min_size=2, max_size=5), RULES)
 def test_carried_on_anew_and_naively_counted_are_the_same(
