@@ -54,11 +54,13 @@ class Nights:
         project: Project,
         days: Sequence[date],
         *,
-        run_id: str,
+        run_id: str | None,
         now: datetime,
     ) -> None:
         """Keep the present reports of a project's experiments for the nights that began these local days.
 
+        `run_id` is that of the run that published them, None where sums came from outside. Those are kept for
+        the nights that they count alone: their own publication keeps them.
         A night that is kept already stays as it is: its first publication. Nights older than the project
         keeps are removed, and those of days to come, which a clock that was ahead has made. ExceptionGroup
         of the failures.
@@ -68,7 +70,10 @@ class Nights:
         nights: list[tuple[str, date, bytes]] = []
 
         def publish(experiment: Experiment) -> None:
-            reported = [day for day in days if day >= first and _is_reported(experiment, day, project)]
+            counted = self._results.counted_outside_until(experiment)
+            last = date.max if counted is None else local_day(counted, project.timezone)
+            known = [day for day in days if first <= day <= last]
+            reported = [day for day in known if _is_reported(experiment, day, project)]
             if reported:
                 content = self._content(experiment, project, run_id, now)
                 nights.extend((experiment.id, day, content) for day in reported)
@@ -84,7 +89,7 @@ class Nights:
                     published.remove_kept(cursor, one.id, before=first)
                     published.remove_kept(cursor, one.id, after=today)
 
-    def _content(self, experiment: Experiment, project: Project, run_id: str, now: datetime) -> bytes:
+    def _content(self, experiment: Experiment, project: Project, run_id: str | None, now: datetime) -> bytes:
         # In this order: the report brings the segments up to date.
         report = self._results.report(experiment, project, now=now)
         available = self._results.available_segments(experiment)

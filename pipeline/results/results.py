@@ -253,6 +253,11 @@ class Results:
                 return segment_evidence_of(read.experiment, aggregates.no_totals())
             return observation.of_segments(timezone=read.project.timezone)
 
+    def counted_outside_until(self, experiment: Experiment) -> datetime | None:
+        """Return the time up to which sums from outside count; None where this service counts."""
+        found = self._rollup.publications.find(experiment.id)
+        return None if found is None or found.sums_from is None else published_at(found)
+
     def count_outside(self, experiment_ids: Collection[str]) -> int:
         """Count the experiments whose visitors are counted outside of this service."""
         found = self._rollup.publications.find_all(experiment_ids)

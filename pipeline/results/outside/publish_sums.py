@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import Final, Protocol
 
 import polars as pl
@@ -11,6 +12,7 @@ from engine.design.lifecycle import STARTED
 from engine.design.project import Project
 from engine.errors import TransitionError
 from engine.local_days import epoch_microseconds, from_epoch_microseconds, local_day
+from pipeline.results.nights import Nights
 from pipeline.results.outside.consistency import require_consistent
 from pipeline.results.outside.needed_products import require_products
 from pipeline.results.outside.outside_sums import MARKS, OutsideSums
@@ -45,6 +47,14 @@ class SumStores(Protocol):
     def rollup(self) -> Rollup:
         """The counts of this service, which wait meanwhile."""
 
+    @property
+    def nights(self) -> Nights:
+        """Reports of past nights, to which the first sums that count one belong."""
+
+    @property
+    def erasing(self) -> Lock:
+        """Held while a person is erased, and while reports are kept."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedSums:
@@ -74,7 +84,7 @@ def publish_sums(  # noqa: PLR0913 # what is published, of what, and when
     now: datetime,
     takes_over: bool = False,
 ) -> PublishedSums:
-    """Replace the sums of an experiment, all at once, and tell the audit trail.
+    """Replace the sums of an experiment, all at once, tell the audit trail, and keep the night's report.
 
     `takes_over` where this service has counted visitors of the experiment from its own events: from now on
     the sums come from outside alone. The same content again changes nothing but the time up to which it
@@ -106,6 +116,9 @@ def publish_sums(  # noqa: PLR0913 # what is published, of what, and when
         names = ("sums_from", "sums_digest", "as_of")
         changes = {name: [getattr(before, name, None), getattr(record, name)] for name in names}
         stores.catalog.audit.add(project.account_id, actor, experiment.id, changes)
+    night = local_day(sums.watermark, project.timezone)
+    with stores.erasing:
+        stores.nights.keep([experiment], project, [night], run_id=None, now=now)
     return PublishedSums(record=record, is_changed=not is_same)
 
 

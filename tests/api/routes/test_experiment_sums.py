@@ -153,19 +153,24 @@ def test_a_repeated_request_gets_its_first_answer(customer: Customer, running: s
     assert again.headers["Idempotent-Replayed"] == "true"
 
 
-def test_nights_and_looks_are_of_what_was_published(
+def test_a_night_is_of_the_first_sums_that_count_it(
     customer: Customer, running: str, services: Services, project: str
 ) -> None:
     hand_in(customer, running, request_of(customer, running))
+    hand_in(customer, running, request_of(customer, running, converted=40))
+    now = datetime.now(UTC)
+    night = now.date()
+    at_night = customer.get(f"{running}/results", as_of=night.isoformat()).json()["data"]
+    goal = at_night["goals"][0]["id"]
+    assert [one["conversions"] for one in at_night["variants"][goal]] == [20, 20]
+    assert (at_night["sums_from"], at_night["run_id"]) == ("lake", None)
+    present = customer.data_of(f"{running}/results")
+    assert [one["conversions"] for one in present["variants"][goal]] == [40, 40]
+    # The service keeps nothing of a night that the sums do not count yet.
     catalog = services.catalog
     found_project = catalog.projects.find(project.rpartition("/")[2])
     found = catalog.experiments.get(found_project.id, running.rpartition("/")[2])
-    now = datetime.now(UTC)
-    services.nights.keep([found], found_project, [now.date()], run_id="run_1", now=now)
-    hand_in(customer, running, request_of(customer, running, converted=40))
-    at_night = customer.get(f"{running}/results", as_of=now.date().isoformat()).json()["data"]
-    goal = at_night["goals"][0]["id"]
-    assert [one["conversions"] for one in at_night["variants"][goal]] == [20, 20]
-    assert at_night["sums_from"] == "lake"
-    present = customer.data_of(f"{running}/results")
-    assert [one["conversions"] for one in present["variants"][goal]] == [40, 40]
+    later = now + timedelta(days=1)
+    services.nights.keep([found], found_project, [night, later.date()], run_id="run_1", now=later)
+    error_of(customer.get(f"{running}/results", as_of=later.date().isoformat()), 422, "validation_error")
+    assert customer.get(f"{running}/results", as_of=night.isoformat()).json()["data"] == at_night

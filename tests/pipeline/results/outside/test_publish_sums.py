@@ -138,6 +138,20 @@ def test_results_say_what_was_handed_in_and_events_here_change_nothing(
     assert store.results.is_fresh(experiment, project)
 
 
+def test_a_look_is_recorded_of_what_was_handed_in_and_nights_need_no_events(
+    store: WorkingStore, project: Project
+) -> None:
+    experiment = store.add_experiment(project, statistics=Statistics(sequential="always_valid"))
+    hand_in(store, project, experiment, plain_sums(project, experiment))
+    store.results.record_due_look(experiment, project, now=LATER)
+    (look,) = store.catalog.recorded_looks.of(experiment.id)
+    assert look.taken_at == NOW
+    # There is no event to check or count.
+    assert store.rollup.rebuild(project.id, at_night=True).recounted == ()
+    hand_in(store, project, experiment, plain_sums(project, experiment, converted=3))
+    assert store.catalog.recorded_looks.of(experiment.id) == (look,)
+
+
 def test_the_same_sums_again_change_nothing_but_their_time(
     store: WorkingStore, project: Project, experiment: Experiment
 ) -> None:
