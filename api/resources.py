@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute, Mount, Route
 
 from api.dashboard import routes as dashboard
+from api.dashboard.unknown_pages import UnknownPages
 from api.openapi import described_by
 from api.operator import operator_routes
 from api.routers import PREFIX
@@ -68,4 +69,5 @@ def resource_routes(app: FastAPI) -> Sequence[BaseRoute]:
         *dashboard.ROUTES,
         # Last, for what no route takes.
         Mount(PREFIX, refuse_unknown_path),
+        UnknownPages(),
     ]

@@ -6,13 +6,13 @@ import typer
 
 from api.cli.console import out, print_json, print_records
 from api.cli.options import AsJson, DataDir
-from api.cli.stores import URL_OF_NEW, new_project, opened_catalog, require_store
+from api.cli.stores import URL_OF_NEW, account_of, new_project, opened_catalog, require_store
 
 if TYPE_CHECKING:
     from pipeline.store.catalog.keys import ApiKey
     from pipeline.store.catalog.members import Member
 
-AccountId = Annotated[str, typer.Option("--account", help="Account id.")]
+AccountId = Annotated[str | None, typer.Option("--account", help="Account id; by default the only account.")]
 Plan = Literal["starter", "growth", "scale"]
 _KEY_COLUMNS: Final = ("id", "name", "member_id", "scopes", "last_used_at", "revoked_at")
 
@@ -74,16 +74,16 @@ def _first_project(name: str, currency: str) -> dict[str, object]:
 @members.command("add")
 def add_member(
     data_dir: DataDir,
-    account: AccountId,
     email: Annotated[str, typer.Option("--email", help="E-mail address.")],
     name: Annotated[str, typer.Option("--name", help="Name of the member.")],
     role: Annotated[Literal["owner", "admin", "member"], typer.Option("--role", help="Role.")] = "member",
+    account: AccountId = None,
     as_json: AsJson = False,
 ) -> None:
     """Add an accepted member to an account."""
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
-        member = catalog.members.add(account, email=email, name=name, role=role)
+        member = catalog.members.add(account_of(catalog, account), email=email, name=name, role=role)
     if as_json:
         print_json({"id": member.id})
     else:
@@ -91,12 +91,11 @@ def add_member(
 
 
 @members.command("list")
-def list_members(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+def list_members(data_dir: DataDir, account: AccountId = None, as_json: AsJson = False) -> None:
     """List the accepted members of an account, oldest first."""
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
-        catalog.accounts.get(account)
-        found = catalog.members.accepted(account)
+        found = catalog.members.accepted(account_of(catalog, account))
     rows = [_member_fields(one) for one in found]
     if as_json:
         print_json({"members": rows})
@@ -107,14 +106,14 @@ def list_members(data_dir: DataDir, account: AccountId, as_json: AsJson = False)
 @members.command("remove")
 def remove_member(
     data_dir: DataDir,
-    account: AccountId,
     member: Annotated[str, typer.Option("--member", help="Id of the member.")],
+    account: AccountId = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove a member and its API keys, at once and permanently; the only owner stays."""
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
-        removed = catalog.members.remove(account, member)
+        removed = catalog.members.remove(account_of(catalog, account), member)
     if as_json:
         print_json(_member_fields(removed))
     else:
@@ -124,20 +123,24 @@ def remove_member(
 @keys.command("create")
 def create_key(
     data_dir: DataDir,
-    account: AccountId,
     member: Annotated[str, typer.Option("--member", help="Id of the member that holds the key.")],
     name: Annotated[str, typer.Option("--name", help="What the key is for.")],
     scopes: Annotated[str, typer.Option("--scopes", help="Scopes, separated by commas.")],
     projects: Annotated[
         str, typer.Option("--projects", help="Project ids, separated by commas; all projects by default.")
     ] = "",
+    account: AccountId = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an API key; its token is shown only once."""
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
         key, token = catalog.keys.create(
-            account, member, name=name, scopes=_split(scopes), project_ids=_split(projects)
+            account_of(catalog, account),
+            member,
+            name=name,
+            scopes=_split(scopes),
+            project_ids=_split(projects),
         )
     if as_json:
         print_json({"id": key.id, "token": token})
@@ -147,12 +150,11 @@ def create_key(
 
 
 @keys.command("list")
-def list_keys(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+def list_keys(data_dir: DataDir, account: AccountId = None, as_json: AsJson = False) -> None:
     """List the API keys of an account without their secrets, newest first, including revoked ones."""
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
-        catalog.accounts.get(account)
-        found = catalog.keys.of_account(account)
+        found = catalog.keys.of_account(account_of(catalog, account))
     rows = [_key_fields(one) for one in found]
     if as_json:
         print_json({"keys": rows})
@@ -163,8 +165,8 @@ def list_keys(data_dir: DataDir, account: AccountId, as_json: AsJson = False) ->
 @keys.command("revoke")
 def revoke_key(
     data_dir: DataDir,
-    account: AccountId,
     key: Annotated[str, typer.Option("--key", help="Id of the key.")],
+    account: AccountId = None,
     as_json: AsJson = False,
 ) -> None:
     """Revoke an API key, at once and permanently; revoking it again changes nothing."""
@@ -172,7 +174,7 @@ def revoke_key(
 
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
-        revoked = catalog.keys.revoke(account, key, now=utc_now())
+        revoked = catalog.keys.revoke(account_of(catalog, account), key, now=utc_now())
     fields = _key_fields(revoked)
     if as_json:
         print_json(fields)
@@ -185,7 +187,6 @@ def revoke_key(
 @account.command("update")
 def update_account(
     data_dir: DataDir,
-    account: AccountId,
     plan: Annotated[Plan | None, typer.Option("--plan", help="New plan.")] = None,
     subscription_status: Annotated[
         str | None, typer.Option("--subscription-status", help="Such as active, past_due or canceled.")
@@ -197,13 +198,14 @@ def update_account(
     rate_limit: Annotated[
         int | None, typer.Option("--rate-limit", min=1, help="Requests per minute, in place of the plan's.")
     ] = None,
+    account: AccountId = None,
     as_json: AsJson = False,
 ) -> None:
     """Change an account's plan, subscription or limits; values that are not given stay unchanged."""
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
         updated = catalog.accounts.update(
-            account,
+            account_of(catalog, account),
             plan=plan,
             subscription_status=subscription_status,
             max_projects=max_projects,

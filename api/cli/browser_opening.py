@@ -7,7 +7,7 @@ import typer
 
 from api.cli.console import CommandError, out, print_json
 from api.cli.options import AsJson, DataDir
-from api.cli.stores import only_account, opened_catalog, require_store
+from api.cli.stores import account_of, opened_catalog, require_store
 
 
 def open_dashboard(
@@ -31,7 +31,7 @@ def open_dashboard(
     if service is None:
         raise CommandError(f"no service runs on {data_dir}; run `truelift serve --data-dir {data_dir}` first")
     with opened_catalog(data_dir) as catalog:
-        account_id = only_account(catalog) if account is None else catalog.accounts.get(account).id
+        account_id = account_of(catalog, account)
         token = command_key(service.settings, catalog, account_id, DASHBOARD)
         encrypted = open_cipher(service.settings).encrypt(token.encode())
         secret = catalog.sign_in_links.create(encrypted, now=utc_now())

@@ -84,7 +84,7 @@ def target_project(
     if project_id is not None:
         return catalog.projects.find(project_id)
     if account_id is not None:
-        account_id = catalog.accounts.get(account_id).id
+        account_id = account_of(catalog, account_id)
     projects = [one for one in catalog.projects.all() if account_id in {None, one.account_id}]
     if len(projects) > 1:
         listed = ", ".join(f"{project.id} ({project.name})" for project in projects)
@@ -95,11 +95,13 @@ def target_project(
     if projects:
         return projects[0]
     fields: dict[str, object] = {"name": name_of_new, "url": URL_OF_NEW}
-    return new_project(catalog, account_id or only_account(catalog), fields)
+    return new_project(catalog, account_of(catalog, account_id), fields)
 
 
-def only_account(catalog: "Catalog") -> str:
-    """Return the id of the only account; CommandError."""
+def account_of(catalog: "Catalog", account_id: str | None) -> str:
+    """Return the id of an account that exists, by default of the only one; CommandError."""
+    if account_id is not None:
+        return catalog.accounts.get(account_id).id
     accounts = catalog.accounts.all()
     if not accounts:
         raise CommandError("this store has no account yet; run `truelift init` first")

@@ -159,6 +159,22 @@ def test_the_only_owner_cannot_be_removed(run: Run, tmp_path: Path, account: dic
     assert key_of(tmp_path, account["token"]) is not None
 
 
+def test_the_only_account_needs_no_name(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    where, joined = ("--data-dir", tmp_path, "--json"), ("--email", "b@shop.example", "--name", "Bo")
+    added = run("members", "add", *where, *joined).json["id"]
+    assert [one["id"] for one in run("members", "list", *where).json["members"]][1:] == [added]
+    made = run("keys", "create", *where, "--member", added, "--name", "CI", "--scopes", "projects:read").json[
+        "id"
+    ]
+    assert made in [one["id"] for one in run("keys", "list", *where).json["keys"]]
+    assert run("keys", "revoke", *where, "--key", made).json["revoked_at"]
+    assert run("account", "update", *where, "--plan", "growth").json["id"] == account["account_id"]
+    assert run("members", "remove", *where, "--member", added).json["id"] == added
+    run("init", "--data-dir", tmp_path, "--account", "Other", "--email", "c@shop.example")
+    refused = run("members", "list", *where)
+    assert "this store has several accounts; name one with --account: " in refused.err
+
+
 @pytest.mark.usefixtures("account")
 @pytest.mark.parametrize("command", [("members", "list"), ("keys", "list")])
 def test_an_unknown_account_is_named(run: Run, tmp_path: Path, command: tuple[str, str]) -> None:
