@@ -17,6 +17,7 @@ TESTED_TOGETHER = {
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
     "api/cli/operation/handed_in_sums.py": "tests/api/cli/operation/test_file_rollup.py",
+    "pipeline/sources/warehouse_definition.py": "tests/pipeline/warehouse/test_warehouse_count.py",
     "pipeline/results/outside/counted_sums.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/results/outside/needed_products.py": "tests/pipeline/results/outside/test_consistency.py",
     "pipeline/results/outside/outside_observation.py": "tests/pipeline/results/outside/test_publish_sums.py",

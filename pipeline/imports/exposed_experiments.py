@@ -1,6 +1,6 @@
 """Experiments of a source of exposures: found in the project, or drafted as the source describes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -38,9 +38,13 @@ class SeenExposures:
             pl.col("variant_id").unique(), pl.col("occurred_at").min()
         )
         for name, variants, first_us in groups.iter_rows():
-            self.variants.setdefault(name, set()).update(variants)
-            self.first_us[name] = min(first_us, self.first_us.get(name, first_us))
-            require_few_variants(name, self.variants[name])
+            self.note(name, variants, first_us)
+
+    def note(self, name: str, variants: Iterable[str], first_us: int) -> None:
+        """Note exposures to variants of an experiment, and the time of the first (epoch µs)."""
+        self.variants.setdefault(name, set()).update(variants)
+        self.first_us[name] = min(first_us, self.first_us.get(name, first_us))
+        require_few_variants(name, self.variants[name])
 
 
 def find_or_draft(
@@ -71,7 +75,8 @@ def find_or_draft(
                 f"{name[:80]!r} is no experiment of the project; describe it under [[experiments]]"
             )
         if not is_over(experiment):
-            require_counted_here(store.warehouse, experiment)
+            if source.kind != "warehouse":
+                require_counted_here(store.warehouse, experiment)
             _require_fit(experiment, variants, listed.get(name))
         if experiment.status == "draft":
             require_start(experiment, from_epoch_microseconds(seen.first_us[name]))

@@ -44,12 +44,16 @@ _NEVER: Final = Watermark(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSource:
-    """Result of the import of a source: numbers, the experiments of its rows, and how far it was read."""
+    """Result of the import of a source: numbers, the experiments of its rows, and how far it was read.
+
+    `sums` are the rows that came back of a warehouse, whose own rows are counted there and not imported.
+    """
 
     name: str
     imported: Imported
     experiments: tuple[Experiment, ...]
     watermark: Watermark
+    sums: int | None = None
 
 
 def import_source(

@@ -17,9 +17,9 @@ from pipeline.imports.import_result import Imported
 from pipeline.imports.source_import import ImportedSource
 from pipeline.imports.visitor_rows import VisitorColumns
 from pipeline.settings import Settings
-from pipeline.sources.definition import Source
 from pipeline.sources.definition_files import DefinedSource, FailedSource
 from pipeline.sources.tables import UnreadableSourceError
+from pipeline.sources.warehouse_definition import source_from
 from pipeline.store.private_files import OWNERS_FILE, make_private_folder, remove_files, write_for_owner
 from pipeline.store.source_databases.queries import Query
 
@@ -59,7 +59,7 @@ class SourceToImport:
     @property
     def defined(self) -> DefinedSource:
         """The source as it was."""
-        return DefinedSource(self.name, Path(self.folder), Source.model_validate(self.fields))
+        return DefinedSource(self.name, Path(self.folder), source_from(self.fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,7 @@ from pipeline.sources.definition_files import DefinedSource, FailedSource
 from pipeline.sources.disk_files import FileTable
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import Table, UnreadableSourceError
+from pipeline.sources.warehouse_definition import WarehouseSource
 from pipeline.store.catalog.runs.run_record import Run, RunResult
 
 # A command that was killed, or stopped waiting, reads no outcome.
@@ -127,7 +128,19 @@ def import_run(store: RunStores, run: Run, report: ReportProgress) -> RunResult:
 def import_described(
     store: RunStores, project: Project, defined: DefinedSource, on_progress: OnProgress
 ) -> ImportedSource:
-    """Import a described source; raises as `import_source`."""
+    """Import a described source, or count a warehouse; raises as `import_source` and `count_warehouse`."""
+    if isinstance(defined.source, WarehouseSource):
+        # sqlglot takes half a second to import, and is in an extra.
+        try:
+            from pipeline.warehouse.warehouse_count import count_warehouse  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            if error.name != "sqlglot":
+                raise
+            raise UnreadableSourceError(
+                "counting a warehouse needs sqlglot: pip install 'truelift[warehouse]'"
+            ) from None
+
+        return count_warehouse(store, defined, project)
     return import_source(defined, project, store=store, on_progress=on_progress)
 
 
@@ -160,7 +173,7 @@ def experiments_of(imported: Imported) -> tuple[Experiment, ...]:
 
 def is_still_running(source: Source) -> bool:
     """Tell whether the experiments of a source go on, so that they are judged by their plans."""
-    return source.kind == "exposures" or source.running
+    return source.kind in {"exposures", "warehouse"} or source.running
 
 
 def judge(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from engine.time_zones import all_zones, is_timezone
 from pipeline.store.source_databases.queries import SINCE, Query
 
-Kind: TypeAlias = Literal["visitors", "exposures", "events"]
+Kind: TypeAlias = Literal["visitors", "exposures", "events", "warehouse"]
 _Text = Annotated[str, Field(min_length=1)]
 
 

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from pipeline.sources.definition import Source
 from pipeline.sources.locations import find_tables, with_variables
 from pipeline.sources.tables import Table, UnreadableSourceError
+from pipeline.sources.warehouse_definition import WarehouseSource, source_from
 
 # Folder of the data folder whose files are imported by default.
 FOLDER: Final = "sources"
@@ -33,14 +34,17 @@ class DefinedSource:
 
     def with_variables(self) -> "DefinedSource":
         """Replace the variables of its locations by their values; UnreadableSourceError."""
-        locations = tuple(with_variables(one) for one in self.source.locations)
-        return replace(self, source=self.source.model_copy(update={"location": locations}))
+        found = tuple(with_variables(one) for one in self.source.locations)
+        location = found if isinstance(self.source.location, tuple) else found[0]
+        return replace(self, source=self.source.model_copy(update={"location": location}))
 
     def tables(self, *, newest_at: datetime | None = None, most_rows: int | None = None) -> list[Table]:
         """Find its tables as they are now, after an import up to `newest_at`; UnreadableSourceError.
 
-        Of a database `most_rows` are enough, where given.
+        Of a database `most_rows` are enough, where given. Those of a warehouse are not read.
         """
+        if isinstance(self.source, WarehouseSource):
+            return []
         try:
             query = self.source.query(self.folder, newest_at=newest_at)
         except (OSError, UnicodeDecodeError) as error:
@@ -80,7 +84,7 @@ def read_definition(path: Path) -> DefinedSource:
     except tomllib.TOMLDecodeError as error:
         raise InvalidSourceError(f"{path.name} is no TOML: {error}") from error
     try:
-        return DefinedSource(path.stem, path.parent, Source.model_validate(fields))
+        return DefinedSource(path.stem, path.parent, source_from(fields))
     except ValidationError as error:
         problems = map(_sentence, error.errors(include_url=False, include_context=False))
         raise InvalidSourceError(f"{path.name}: {'; '.join(dict.fromkeys(problems))}") from None

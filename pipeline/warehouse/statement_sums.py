@@ -51,7 +51,7 @@ def read_sums(statement: Statement, experiment: Experiment, rows: Iterable[Row])
         when = from_epoch_days(int(day))
         labels = statement.labels[kind, None if goal is None else int(goal)]
         for label, number in zip(labels, numbers, strict=False):
-            if not number:
+            if number is None or not int(number):
                 continue
             if kind == "cap":
                 products["", "", None, names.goal(label), None, "cap"][1] = int(number)

@@ -76,7 +76,8 @@ class SumPart:
             big(self.day.copy()).as_("day", quoted=True),
             *(
                 one.as_(f"n{number}", quoted=True, copy=False)
-                for number, one in enumerate((*(wide(dialect, own) for own in self.numbers), *empty))
+                # As text no driver makes a double of a whole number.
+                for number, one in enumerate((*(text(wide(dialect, own)) for own in self.numbers), *empty))
             ),
         ).from_(table(self.relation), copy=False)
         if self.condition is not None:

@@ -82,6 +82,34 @@ def events_of(tables: TeamTables, currency: str, dialect: Dialect) -> exp.Expres
     return parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False)
 
 
+def seen_exposures(tables: TeamTables, dialect: Dialect) -> exp.Select:
+    """Select each experiment and variant of the exposures, with the first and the last time (epoch µs)."""
+    source = tables.exposures
+    columns = source.columns
+    named = text(col(columns.experiment) if columns.experiment else source.experiment_of_all or "")
+    rows = exp.select(
+        named.as_("experiment", quoted=True),
+        _filled(columns.variant).as_("variant", quoted=True),
+        _at(source, dialect).as_("at", quoted=True),
+    ).from_(_relation(source, dialect), copy=False)
+    counted = rows.where(_is_visitor(source)).subquery("exposures")
+    ends = (
+        of(this=col("at")).as_(name, quoted=True) for name, of in {"first": exp.Min, "last": exp.Max}.items()
+    )
+    keys = (col("experiment"), col("variant"))
+    found = exp.select(*keys, *ends).from_(counted, copy=False)
+    return found.where(exp.Not(this=col("variant").is_(NULL.copy()))).group_by(*keys)
+
+
+def row_count(tables: TeamTables, dialect: Dialect) -> exp.Query:
+    """Count the rows of each table."""
+    parts = [
+        exp.select(exp.Count(this=exp.Star()).as_("rows", quoted=True)).from_(_relation(one, dialect))
+        for one in (tables.exposures, *tables.events)
+    ]
+    return exp.union(*parts, distinct=False)
+
+
 def firsts_of_ids(relation: str, order: Sequence[str], kept: Sequence[str]) -> tuple[exp.Select, exp.Select]:
     """Number the rows of each event id, and keep the first of each; rows without an id all count."""
     place = numbered([col("event_id")], [col(name) for name in order])

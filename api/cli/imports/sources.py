@@ -207,6 +207,9 @@ def _print_numbers(done: "Sequence[Done]", failed: "Sequence[FailedSource]", *, 
         print_bad_rows(imported.imported, several=True)
         if not as_json:
             numbers = rows_and_events(imported.imported)
+            if imported.sums is not None:
+                rows = imported.imported.known_rows
+                numbers = f"{rows:,} rows were counted where they are, and {imported.sums:,} sums came back."
             line = f"{imported.name}: {numbers} Project {target.name} ({target.id})."
             out.print(line, soft_wrap=True, highlight=False)
     if as_json:

@@ -51,7 +51,7 @@ def test_only_a_refused_source_is_said_to_be_left_out_as_a_whole() -> None:
         (
             'kind = "exposures"',
             'kind = "clicks"',
-            "kind: Input should be 'visitors', 'exposures' or 'events'",
+            "kind: Input should be 'visitors', 'exposures', 'events' or 'warehouse'",
         ),
         ('kind = "exposures"\n', "", "kind is missing"),
         ('visitor = "who"\n', "", "columns.visitor is missing"),

@@ -654,11 +654,11 @@ SELECT
   CAST(`variant` AS INT64) AS `variant`,
   CAST(CAST(NULL AS INT64) AS INT64) AS `goal`,
   CAST(`first_day` AS INT64) AS `day`,
-  CAST(SUM(CASE WHEN NOT `at_0` IS NULL THEN CAST(1 AS INT64) ELSE CAST(0 AS INT64) END) AS BIGNUMERIC) AS `n0`,
-  CAST(SUM(`v_money_0`) AS BIGNUMERIC) AS `n1`,
-  CAST(SUM(`v_money_0` * `v_money_0`) AS BIGNUMERIC) AS `n2`,
-  CAST(SUM(`k_money_0` * `h_money_0`) AS BIGNUMERIC) AS `n3`,
-  CAST(SUM(
+  CAST(CAST(SUM(CASE WHEN NOT `at_0` IS NULL THEN CAST(1 AS INT64) ELSE CAST(0 AS INT64) END) AS BIGNUMERIC) AS STRING) AS `n0`,
+  CAST(CAST(SUM(`v_money_0`) AS BIGNUMERIC) AS STRING) AS `n1`,
+  CAST(CAST(SUM(`v_money_0` * `v_money_0`) AS BIGNUMERIC) AS STRING) AS `n2`,
+  CAST(CAST(SUM(`k_money_0` * `h_money_0`) AS BIGNUMERIC) AS STRING) AS `n3`,
+  CAST(CAST(SUM(
     `k_money_0` * (
       (
         `k_money_0` * `k_money_0`
@@ -666,7 +666,7 @@ SELECT
         `h_money_0` * CAST(1000000000000000 AS BIGNUMERIC)
       )
     )
-  ) AS BIGNUMERIC) AS `n4`
+  ) AS BIGNUMERIC) AS STRING) AS `n4`
 FROM `powers`
 GROUP BY
   GROUPING SETS (
@@ -699,17 +699,17 @@ SELECT
   CAST(`variant` AS INT64) AS `variant`,
   CAST(CAST(NULL AS INT64) AS INT64) AS `goal`,
   CAST(`first_day` AS INT64) AS `day`,
-  CAST(SUM(
+  CAST(CAST(SUM(
     CASE
       WHEN CAST(`raw_0` AS BIGNUMERIC) > `y_0`
       THEN CAST(1 AS INT64)
       ELSE CAST(0 AS INT64)
     END
-  ) AS BIGNUMERIC) AS `n0`,
-  CAST(SUM(`y_0`) AS BIGNUMERIC) AS `n1`,
-  CAST(SUM(`y_0` * `y_0`) AS BIGNUMERIC) AS `n2`,
-  CAST(SUM(`ky_0` * `hyy_0`) AS BIGNUMERIC) AS `n3`,
-  CAST(SUM(
+  ) AS BIGNUMERIC) AS STRING) AS `n0`,
+  CAST(CAST(SUM(`y_0`) AS BIGNUMERIC) AS STRING) AS `n1`,
+  CAST(CAST(SUM(`y_0` * `y_0`) AS BIGNUMERIC) AS STRING) AS `n2`,
+  CAST(CAST(SUM(`ky_0` * `hyy_0`) AS BIGNUMERIC) AS STRING) AS `n3`,
+  CAST(CAST(SUM(
     `ky_0` * (
       (
         `ky_0` * `ky_0`
@@ -717,7 +717,7 @@ SELECT
         `hyy_0` * CAST(1000000000000000 AS BIGNUMERIC)
       )
     )
-  ) AS BIGNUMERIC) AS `n4`
+  ) AS BIGNUMERIC) AS STRING) AS `n4`
 FROM `valued`
 GROUP BY
   GROUPING SETS (
@@ -750,7 +750,7 @@ SELECT
   CAST(`variant` AS INT64) AS `variant`,
   CAST(CAST(NULL AS INT64) AS INT64) AS `goal`,
   CAST(`first_day` AS INT64) AS `day`,
-  CAST(COUNT(*) AS BIGNUMERIC) AS `n0`,
+  CAST(CAST(COUNT(*) AS BIGNUMERIC) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -789,7 +789,7 @@ SELECT
   CAST(CAST(DIV((
     `at_0` + CAST(-18000000000 AS INT64)
   ), 86400000000) AS INT64) AS INT64) AS `day`,
-  CAST(COUNT(*) AS BIGNUMERIC) AS `n0`,
+  CAST(CAST(COUNT(*) AS BIGNUMERIC) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -853,7 +853,7 @@ SELECT
   CAST(CAST(DIV((
     `at` + CAST(-18000000000 AS INT64)
   ), 86400000000) AS INT64) AS INT64) AS `day`,
-  CAST(SUM(CAST(CASE WHEN `t_r0` = 1 THEN `c_r0` ELSE CAST(0 AS INT64) END AS BIGNUMERIC)) AS BIGNUMERIC) AS `n0`,
+  CAST(CAST(SUM(CAST(CASE WHEN `t_r0` = 1 THEN `c_r0` ELSE CAST(0 AS INT64) END AS BIGNUMERIC)) AS BIGNUMERIC) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -903,7 +903,7 @@ SELECT
   CAST(`variant` AS INT64) AS `variant`,
   CAST(0 AS INT64) AS `goal`,
   CAST(`first_day` AS INT64) AS `day`,
-  CAST(COUNT(*) AS BIGNUMERIC) AS `n0`,
+  CAST(CAST(COUNT(*) AS BIGNUMERIC) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -936,7 +936,7 @@ SELECT
   CAST(`variant` AS INT64) AS `variant`,
   CAST(0 AS INT64) AS `goal`,
   CAST(`first_day` AS INT64) AS `day`,
-  CAST(MAX(`cap`) AS BIGNUMERIC) AS `n0`,
+  CAST(CAST(MAX(`cap`) AS BIGNUMERIC) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,

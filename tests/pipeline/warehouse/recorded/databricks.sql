@@ -656,11 +656,11 @@ SELECT
   CAST(`variant` AS BIGINT) AS `variant`,
   CAST(CAST(NULL AS BIGINT) AS BIGINT) AS `goal`,
   CAST(`first_day` AS BIGINT) AS `day`,
-  CAST(SUM(CASE WHEN NOT `at_0` IS NULL THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS DECIMAL(38, 0)) AS `n0`,
-  CAST(SUM(`v_money_0`) AS DECIMAL(38, 0)) AS `n1`,
-  CAST(SUM(`v_money_0` * `v_money_0`) AS DECIMAL(38, 0)) AS `n2`,
-  CAST(SUM(`k_money_0` * `h_money_0`) AS DECIMAL(38, 0)) AS `n3`,
-  CAST(SUM(
+  CAST(CAST(SUM(CASE WHEN NOT `at_0` IS NULL THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS DECIMAL(38, 0)) AS STRING) AS `n0`,
+  CAST(CAST(SUM(`v_money_0`) AS DECIMAL(38, 0)) AS STRING) AS `n1`,
+  CAST(CAST(SUM(`v_money_0` * `v_money_0`) AS DECIMAL(38, 0)) AS STRING) AS `n2`,
+  CAST(CAST(SUM(`k_money_0` * `h_money_0`) AS DECIMAL(38, 0)) AS STRING) AS `n3`,
+  CAST(CAST(SUM(
     `k_money_0` * (
       (
         `k_money_0` * `k_money_0`
@@ -668,7 +668,7 @@ SELECT
         `h_money_0` * CAST(1000000000000000 AS DECIMAL(38, 0))
       )
     )
-  ) AS DECIMAL(38, 0)) AS `n4`
+  ) AS DECIMAL(38, 0)) AS STRING) AS `n4`
 FROM `powers`
 GROUP BY
   GROUPING SETS (
@@ -701,17 +701,17 @@ SELECT
   CAST(`variant` AS BIGINT) AS `variant`,
   CAST(CAST(NULL AS BIGINT) AS BIGINT) AS `goal`,
   CAST(`first_day` AS BIGINT) AS `day`,
-  CAST(SUM(
+  CAST(CAST(SUM(
     CASE
       WHEN CAST(`raw_0` AS DECIMAL(38, 0)) > `y_0`
       THEN CAST(1 AS BIGINT)
       ELSE CAST(0 AS BIGINT)
     END
-  ) AS DECIMAL(38, 0)) AS `n0`,
-  CAST(SUM(`y_0`) AS DECIMAL(38, 0)) AS `n1`,
-  CAST(SUM(`y_0` * `y_0`) AS DECIMAL(38, 0)) AS `n2`,
-  CAST(SUM(`ky_0` * `hyy_0`) AS DECIMAL(38, 0)) AS `n3`,
-  CAST(SUM(
+  ) AS DECIMAL(38, 0)) AS STRING) AS `n0`,
+  CAST(CAST(SUM(`y_0`) AS DECIMAL(38, 0)) AS STRING) AS `n1`,
+  CAST(CAST(SUM(`y_0` * `y_0`) AS DECIMAL(38, 0)) AS STRING) AS `n2`,
+  CAST(CAST(SUM(`ky_0` * `hyy_0`) AS DECIMAL(38, 0)) AS STRING) AS `n3`,
+  CAST(CAST(SUM(
     `ky_0` * (
       (
         `ky_0` * `ky_0`
@@ -719,7 +719,7 @@ SELECT
         `hyy_0` * CAST(1000000000000000 AS DECIMAL(38, 0))
       )
     )
-  ) AS DECIMAL(38, 0)) AS `n4`
+  ) AS DECIMAL(38, 0)) AS STRING) AS `n4`
 FROM `valued`
 GROUP BY
   GROUPING SETS (
@@ -752,7 +752,7 @@ SELECT
   CAST(`variant` AS BIGINT) AS `variant`,
   CAST(CAST(NULL AS BIGINT) AS BIGINT) AS `goal`,
   CAST(`first_day` AS BIGINT) AS `day`,
-  CAST(COUNT(*) AS DECIMAL(38, 0)) AS `n0`,
+  CAST(CAST(COUNT(*) AS DECIMAL(38, 0)) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -791,7 +791,7 @@ SELECT
   CAST(CAST((
     `at_0` + CAST(-18000000000 AS BIGINT)
   ) DIV 86400000000 AS BIGINT) AS BIGINT) AS `day`,
-  CAST(COUNT(*) AS DECIMAL(38, 0)) AS `n0`,
+  CAST(CAST(COUNT(*) AS DECIMAL(38, 0)) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -855,9 +855,9 @@ SELECT
   CAST(CAST((
     `at` + CAST(-18000000000 AS BIGINT)
   ) DIV 86400000000 AS BIGINT) AS BIGINT) AS `day`,
-  CAST(SUM(
+  CAST(CAST(SUM(
     CAST(CASE WHEN `t_r0` = 1 THEN `c_r0` ELSE CAST(0 AS BIGINT) END AS DECIMAL(38, 0))
-  ) AS DECIMAL(38, 0)) AS `n0`,
+  ) AS DECIMAL(38, 0)) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -907,7 +907,7 @@ SELECT
   CAST(`variant` AS BIGINT) AS `variant`,
   CAST(0 AS BIGINT) AS `goal`,
   CAST(`first_day` AS BIGINT) AS `day`,
-  CAST(COUNT(*) AS DECIMAL(38, 0)) AS `n0`,
+  CAST(CAST(COUNT(*) AS DECIMAL(38, 0)) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,
@@ -940,7 +940,7 @@ SELECT
   CAST(`variant` AS BIGINT) AS `variant`,
   CAST(0 AS BIGINT) AS `goal`,
   CAST(`first_day` AS BIGINT) AS `day`,
-  CAST(MAX(`cap`) AS DECIMAL(38, 0)) AS `n0`,
+  CAST(CAST(MAX(`cap`) AS DECIMAL(38, 0)) AS STRING) AS `n0`,
   NULL AS `n1`,
   NULL AS `n2`,
   NULL AS `n3`,

@@ -1,0 +1,95 @@
+"""Definition of a warehouse: tables of exposures and events that are counted where they are."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pipeline.sources.definition import Columns, Kind, Source
+from pipeline.store.source_databases.queries import SINCE
+
+DialectName: TypeAlias = Literal[
+    "duckdb", "postgresql", "clickhouse", "spark", "databricks", "snowflake", "bigquery"
+]
+_Text = Annotated[str, Field(min_length=1)]
+# Keys of a warehouse itself; those of its tables are under `exposures` and `events`.
+_KEYS: Final = frozenset(
+    ("kind", "location", "project", "dialect", "max_rows", "experiments", "exposures", "events")
+)
+
+
+class WarehouseTable(BaseModel):
+    """A table or query of a warehouse, and its columns; `experiment` or `event` where no column has it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    table: _Text | None = None
+    sql: _Text | None = None
+    columns: Columns
+    experiment: _Text | None = None
+    event: _Text | None = None
+
+
+class WarehouseSource(Source):
+    """A warehouse: its location, and the tables that are counted there by statements in its dialect.
+
+    A count of more than `max_rows` rows is refused. Times without an offset are in UTC.
+    """
+
+    kind: Literal["warehouse"]
+    location: _Text
+    dialect: DialectName | None = None
+    max_rows: int = Field(ge=1)
+    columns: Columns = Columns()
+    exposures: WarehouseTable
+    events: tuple[WarehouseTable, ...] = Field(min_length=1)
+
+    @property
+    def exposures_source(self) -> Source:
+        """The exposures, as a source of its own."""
+        return self._part("exposures", self.exposures)
+
+    @property
+    def event_sources(self) -> tuple[Source, ...]:
+        """The tables of events, each as a source of its own."""
+        return tuple(self._part("events", one) for one in self.events)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if problems := [*self._problems()]:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _part(self, kind: Kind, table: WarehouseTable) -> Source:
+        fields = table.model_dump(exclude_none=True, exclude_defaults=True)
+        own: dict[str, Any] = {"kind": kind, "location": self.location}
+        if kind == "exposures":
+            own["experiments"] = self.experiments
+        return Source.model_validate({**fields, **own})
+
+    def _problems(self) -> Iterator[str]:
+        yield from (f"{key} is not for kind = 'warehouse'" for key in sorted(self.model_fields_set - _KEYS))
+        named = {"exposures": self.exposures} | {
+            f"events[{place}]": one for place, one in enumerate(self.events)
+        }
+        for name, table in named.items():
+            if (table.table is None) == (table.sql is None):
+                yield f"{name} has a table or sql, and not both"
+            if SINCE in (table.sql or ""):
+                yield f"{name}: {SINCE} is for imports; every count reads all rows"
+            if table.columns.user is not None:
+                yield (
+                    f"{name}: columns.user links ids, which no statement follows; name a column of persons "
+                    "as columns.visitor"
+                )
+            try:
+                self._part("exposures" if name == "exposures" else "events", table)
+            except ValidationError as error:
+                messages = (one["msg"].removeprefix("Value error, ") for one in error.errors())
+                yield from (f"{name}: {message}" for message in messages)
+
+
+def source_from(fields: Mapping[str, Any]) -> Source:
+    """Build the source that a file describes; pydantic's ValidationError."""
+    model = WarehouseSource if fields.get("kind") == "warehouse" else Source
+    return model.model_validate(fields)

@@ -1,0 +1,185 @@
+"""Counts of a warehouse: sums come back and nothing else, and the service reports them as ever."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+
+from engine.design.project import Project
+from pipeline.imports.imported_experiment import ImportRefusedError
+from pipeline.imports.source_import import ImportedSource
+from pipeline.results.filters import SegmentFilters
+from pipeline.runs.own_imports import import_own_source
+from pipeline.sources.definition_files import DefinedSource, InvalidSourceError, read_definition
+from pipeline.sources.tables import UnreadableSourceError
+from pipeline.store.warehouse import published
+from tests.pipeline.working_store import WorkingStore, a_working_store
+
+SOURCE = """
+kind = "warehouse"
+location = "{location}"
+max_rows = 10_000
+
+[exposures]
+table = "exposures"
+experiment = "Checkout"
+[exposures.columns]
+visitor = "visitor"
+variant = "arm"
+timestamp = "seen_at"
+segments = ["plan"]
+
+[[events]]
+table = "orders"
+event = "purchase"
+[events.columns]
+visitor = "visitor"
+timestamp = "seen_at"
+revenue = "amount"
+
+[[experiments]]
+name = "Checkout"
+control = "A"
+[[experiments.goals]]
+name = "Bought"
+goal_type = "custom_event"
+config = {{event_name = "purchase"}}
+is_primary = true
+[[experiments.goals]]
+name = "Spent"
+goal_type = "revenue"
+"""
+# 400 visitors, of whom each third one of A and each second one of B buys once.
+EXPOSURES = """
+CREATE TABLE exposures AS
+SELECT CAST(n AS VARCHAR) AS visitor, CASE WHEN n % 2 = 0 THEN 'A' ELSE 'B' END AS arm,
+  CAST(TIMESTAMP '2026-02-01 08:00:00' AS TIMESTAMP) + n * INTERVAL '10 minutes' AS seen_at,
+  CASE WHEN n % 5 = 0 THEN 'pro' ELSE 'free' END AS plan
+FROM generate_series(1, 400) AS numbers(n)
+"""
+ORDERS = """
+CREATE TABLE orders AS
+SELECT visitor, seen_at + INTERVAL '30 minutes' AS seen_at, CAST(19.99 AS DOUBLE PRECISION) AS amount
+FROM exposures WHERE CAST(visitor AS INTEGER) % 6 = 0 OR CAST(visitor AS INTEGER) % 4 = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
+        yield opened
+
+
+def _described(folder: Path, location: str, text: str = SOURCE) -> DefinedSource:
+    path = folder / "shop.toml"
+    path.write_text(text.format(location=location))
+    return read_definition(path)
+
+
+@pytest.fixture
+def on_duckdb(tmp_path: Path) -> DefinedSource:
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute(EXPOSURES)
+        connection.execute(ORDERS)
+    return _described(tmp_path, "shop.duckdb")
+
+
+@pytest.fixture
+def on_postgresql(tmp_path: Path, new_database: Callable[[], str]) -> DefinedSource:
+    url = new_database()
+    with psycopg.connect(url) as connection:
+        connection.execute(EXPOSURES.encode())
+        connection.execute(ORDERS.encode())
+    return _described(tmp_path, url)
+
+
+def _count(store: WorkingStore, project: Project, defined: DefinedSource) -> ImportedSource:
+    return import_own_source(store, project, defined, lambda _stage, _done: None)
+
+
+def _numbers(store: WorkingStore, project: Project, **segment: str) -> tuple[list[int], list[int]]:
+    """Return visitors by variant, and conversions on the first goal, with the values of a segment."""
+    (experiment,) = store.catalog.experiments.of_project(project.id)
+    filters = SegmentFilters.from_query(segment)
+    evidence = store.results.evidence(experiment, project, filters, now=store.clock())
+    return evidence.visitors.tolist(), evidence.conversions[0].tolist()
+
+
+def test_a_count_publishes_what_the_tables_hold(store: WorkingStore, on_duckdb: DefinedSource) -> None:
+    project = store.add_project()
+    found = _count(store, project, on_duckdb)
+    # Of 566 rows this many sums leave the file.
+    assert (found.imported.known_rows, found.imported.rows) == (566, 0)
+    assert found.sums is not None
+    assert found.sums < 200
+    assert _numbers(store, project) == ([200, 200], [66, 100])
+    assert _numbers(store, project, custom_dimension_key="plan", custom_dimension_value="pro") == (
+        [40, 40],
+        [13, 20],
+    )
+    with store.warehouse.cursor() as cursor:
+        stored = cursor.execute(
+            "SELECT sum(estimated_size) FROM duckdb_tables() WHERE table_name LIKE 'visitors_%'"
+        )
+        assert stored.fetchall() == [(0,)]
+
+
+def test_postgresql_gives_the_same_results_as_duckdb(
+    store: WorkingStore, on_duckdb: DefinedSource, on_postgresql: DefinedSource
+) -> None:
+    reports = []
+    for defined in (on_duckdb, on_postgresql):
+        project = store.add_project()
+        (experiment,) = _count(store, project, defined).experiments
+        report = store.results.report(experiment, project, now=store.clock())
+        reports.append([one.comparison for goal in report.goals for one in goal.variants])
+    assert reports[0] == reports[1]
+
+
+def test_a_second_count_of_the_same_rows_changes_nothing(
+    store: WorkingStore, on_duckdb: DefinedSource
+) -> None:
+    project = store.add_project()
+    _count(store, project, on_duckdb)
+    digests = []
+    for _ in range(2):
+        (experiment,) = _count(store, project, on_duckdb).experiments
+        with store.warehouse.cursor() as cursor:
+            record = published.find(cursor, experiment.id)
+        assert record is not None
+        digests.append(record.sums_digest)
+    assert digests[0] == digests[1]
+    assert len(store.catalog.experiments.of_project(project.id)) == 1
+
+
+def test_a_count_of_more_rows_than_allowed_is_refused(store: WorkingStore, on_duckdb: DefinedSource) -> None:
+    few = _described(on_duckdb.folder, "shop.duckdb", SOURCE.replace("10_000", "500"))
+    with pytest.raises(UnreadableSourceError, match="has 566 rows, and max_rows is 500"):
+        _count(store, store.add_project(), few)
+
+
+def test_an_experiment_that_no_one_described_is_refused_by_its_name(
+    store: WorkingStore, on_duckdb: DefinedSource
+) -> None:
+    other = _described(on_duckdb.folder, "shop.duckdb", SOURCE.replace('name = "Checkout"', 'name = "Cart"'))
+    with pytest.raises(ImportRefusedError, match="'Checkout' is no experiment of the project"):
+        _count(store, store.add_project(), other)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ("max_rows = 10_000", "", "max_rows is missing"),
+        ('visitor = "visitor"', 'user = "visitor"', "no statement follows"),
+        ('table = "orders"', 'table = "orders"\nsql = "SELECT 1"', r"events\[0\] has a table or sql"),
+        ('variant = "arm"', "", "columns.variant is missing"),
+        ("max_rows", "lookback_days = 3\nmax_rows", "lookback_days is not for kind = 'warehouse'"),
+    ],
+)
+def test_a_wrong_description_is_refused_in_a_sentence(
+    tmp_path: Path, before: str, after: str, problem: str
+) -> None:
+    with pytest.raises(InvalidSourceError, match=problem):
+        _described(tmp_path, "shop.duckdb", SOURCE.replace(before, after))
