@@ -100,7 +100,7 @@ def day(value: str | datetime | None) -> str:
     return ABSENT if value is None else f"{_time(value):%-d %b %Y}"
 
 
-def short_day(value: str | datetime | None) -> str:
+def brief_day(value: str | datetime | None) -> str:
     """Format a time of this year as a date without it: 26 Oct."""
     if value is None:
         return ABSENT
@@ -151,7 +151,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | ShortWord | No
     "metric": metric,
     "number": number,
     "day": day,
-    "short_day": short_day,
+    "brief_day": brief_day,
     "ago": ago,
     "words": words,
     "check_label": check_label,
