@@ -100,6 +100,11 @@ def day(value: str | datetime | None) -> str:
     return ABSENT if value is None else f"{_time(value):%-d %b %Y}"
 
 
+def long_day(value: datetime) -> str:
+    """Format a local time as a date with its weekday: Monday 26 October 2026."""
+    return f"{value:%A %-d %B %Y}"
+
+
 def brief_day(value: str | datetime | None) -> str:
     """Format a time of this year as a date without it: 26 Oct."""
     if value is None:
@@ -151,6 +156,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | ShortWord | No
     "metric": metric,
     "number": number,
     "day": day,
+    "long_day": long_day,
     "brief_day": brief_day,
     "ago": ago,
     "words": words,

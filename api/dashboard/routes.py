@@ -32,11 +32,13 @@ from api.dashboard.projects import show_projects
 from api.dashboard.reference import show_reference
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
 from api.dashboard.static_files import answer_static
+from api.dashboard.today import show_today
 
 _EXPERIMENT: Final = "/projects/{project_id}/experiments/{experiment_id}"
 
 ROUTES: Final = (
-    Route("/", show_projects),
+    Route("/", show_today),
+    Route("/projects", show_projects),
     Route("/sign-in", show_sign_in),
     Route("/sign-in", sign_in, methods=["POST"]),
     Route("/sign-in/{secret}", sign_in_by_link),

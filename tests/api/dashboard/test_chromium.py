@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from api.app import create_app
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer
+from tests.api.dashboard.listed_shop import fill
 from tests.api.dashboard.test_experiments import send_visitors
 from tests.api.sdk.browser.conftest import chromium_path
 from tests.api.serving import served
@@ -60,7 +61,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
     page = site.page()
-    page.click("text=Shop")
+    page.click("text=Projects")
+    page.click("main >> text=Shop")
     page.click("text=One page")
     page.click("a:text('Start')")
     page.click("button:text('Start')")
@@ -86,6 +88,7 @@ def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
     ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=6))]
 )
 def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
+    fill(site.customer, site.project)
     started = site.customer.an_experiment(site.project, name=f"Seen in {scheme}")
     site.customer.post(f"{started}/start")
     send_visitors(site.customer, started, {0: (300, 20), 1: (300, 25)})
@@ -94,6 +97,7 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     draft = f"{site.project}/experiments/new"
     pages = (
         "/",
+        "/projects",
         "/projects/new",
         "/account",
         "/account/audit",

@@ -10,7 +10,7 @@ from tests.api.dashboard.conftest import SignIn, a_running_experiment, form_toke
 
 # By page: the scopes without one of which it is refused.
 PAGES = {
-    "/": {"projects:read"},
+    "/projects": {"projects:read"},
     "{project}": {"projects:read", "experiments:read"},
     "/account": {"account:read"},
     "/projects/new": {"projects:write"},

@@ -73,7 +73,7 @@ def test_a_revoked_key_ends_its_sessions(customer: Customer, sign_in: SignIn) ->
     holder = catalog.members.accepted(customer.account.id)[0]
     key, token = catalog.keys.create(customer.account.id, holder.id, "Short", ["projects:read"])
     browser = sign_in(token)
-    assert browser.get("/").status_code == 200
+    assert browser.get("/projects").status_code == 200
     catalog.keys.revoke(customer.account.id, key.id, now=utc_now())
     assert browser.get("/").headers["location"] == "/sign-in"
     assert browser.get("/sign-in").status_code == 200

@@ -28,12 +28,12 @@ def test_a_key_is_created_shown_once_used_and_revoked(
     assert created.headers["cache-control"] == "no-store"
     assert token not in browser.get("/account").text
     of_key = sign_in(token)
-    assert project_id in of_key.get("/").text
+    assert project_id in of_key.get("/projects").text
     key = next(one for one in keys_of(customer) if one["name"] == "Warehouse")
     assert (key["scopes"], key["project_ids"]) == (["projects:read"], [project_id])
     path = f"/account/keys/{key['id']}/revoke"
     assert browser.get(path).status_code == 200
-    assert of_key.get("/").status_code == 200
+    assert of_key.get("/projects").status_code == 200
     revoked = browser.post(path, data={"form_token": form_token(page)})
     assert (revoked.status_code, revoked.headers["location"]) == (303, "/account")
     assert of_key.get("/").headers["location"] == "/sign-in"

@@ -1,0 +1,240 @@
+"""Page of today: what needs a decision, what is broken, what runs, and what has changed since yesterday."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.auth import Caller
+from api.dashboard.form_permissions import caller_of, refusals_as_pages
+from api.dashboard.listed_rows import Row, Rows, rows_of
+from api.dashboard.page_answers import redirect, render, signed_in
+from api.dashboard.sessions import SignedIn
+from api.dashboard.today_feed import FeedEntry, feed_of
+from api.services import Services
+from engine.analysis.results.formatting import exact_money
+from engine.analysis.results.kept_verdict import ExperimentChange, KeptVerdict
+from engine.analysis.results.verdict_words import CHECK_WORDS, OUTCOMES, Verdict
+from engine.design.lifecycle import OPEN, UNSTARTED
+from engine.design.project import Project
+from engine.time_zones import zone
+from engine.vocabulary import Status
+from pipeline.clock import utc_now
+from pipeline.results.recent_changes import recent_changes
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.experiment_listings import ListedVerdict, Wanted
+
+SINCE: Final = timedelta(hours=24)
+LATELY: Final = timedelta(days=30)
+MOST_RUNNING: Final = 25
+MOST_ENDED: Final = 10
+MOST_CHANGES: Final = 12
+_MOST_READ: Final = 500
+_DAYS_A_YEAR: Final = 365
+# Of the page: without them the list of projects is the first page.
+_SCOPES: Final = frozenset({"projects:read", "experiments:read", "results:read"})
+_ENDED: Final[tuple[Status, ...]] = ("completed",)
+# The page of an experiment where a decision is made, after the experiment's address.
+DECIDE: Final = ""
+# What the step is called that fits a verdict.
+_STEPS: Final[Mapping[Verdict, str]] = {
+    "ship": "Ship…",
+    "rollback": "Roll back…",
+    "review": "Decide…",
+    "no_difference": "End…",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An experiment that waits for a decision: why, for how long, and the step that fits."""
+
+    row: Row
+    sentences: str
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An experiment whose data are to be fixed: the failed check, and what it found."""
+
+    row: Row
+    check: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """A step of the first hour."""
+
+    label: str
+    more: str
+    address: str
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Today:
+    """What the page shows; `projects` are the names of several by id, and empty for one."""
+
+    now: datetime
+    zone: str
+    counted_at: datetime | None
+    ready: Sequence[Ready]
+    broken: Sequence[Broken]
+    running: Rows
+    running_number: int
+    ended: Sequence[Row]
+    feed: Sequence[FeedEntry]
+    first_steps: Sequence[FirstStep]
+    projects: Mapping[str, str]
+    only_project: str | None
+    may_write: bool
+
+    @property
+    def home(self) -> str:
+        """The address of the one project, or of the list of several."""
+        return "/projects" if self.only_project is None else f"/projects/{self.only_project}"
+
+    @property
+    def next_decision(self) -> Row | None:
+        """The running experiment that is decided first."""
+        dated = [row for row in self.running.rows if row.decision_at is not None]
+        return min(dated, key=lambda row: row.decision_at or self.now, default=None)
+
+
+@signed_in
+async def show_today(request: Request, session: SignedIn) -> Response:
+    """Show today; a key that may not read results sees the list of projects instead."""
+    with refusals_as_pages(request):
+        today = await run_in_threadpool(_today, request, session)
+    if today is None:
+        return redirect("/projects")
+    return await render(
+        request, "today.html", session=session, today=today, decide=DECIDE, only_project=today.only_project
+    )
+
+
+def _today(request: Request, session: SignedIn) -> Today | None:
+    services: Services = request.app.state.services
+    caller, catalog, now = caller_of(request, session, "projects:read"), services.catalog, utc_now()
+    if not set(caller.key.scopes) >= _SCOPES:
+        return None
+    reached = catalog.projects.page(
+        caller.account.id, only=caller.key.project_ids, page=1, per_page=_MOST_READ
+    ).items
+    ids = [one.id for one in reached]
+    listings = catalog.experiment_listings
+    found = listings.verdicts(Wanted(project_ids=ids, statuses=OPEN, sort="since"), per_page=_MOST_READ)
+    past = Wanted(project_ids=ids, statuses=_ENDED, sort="-updated_at")
+    ended = [one for one in listings.verdicts(past, per_page=100).items if _is_late(one, now)]
+    owners = {one.id: one.name for one in catalog.members.accepted(caller.account.id)}
+    rows = rows_of((*found.items, *ended), owners).rows
+    running = [
+        one for one, row in zip(found.items, rows, strict=False) if not (row.is_decidable or row.is_broken)
+    ]
+    project = reached[0] if reached else None
+    local = zone(project.timezone if project else "UTC")
+    return Today(
+        now=now.astimezone(local),
+        zone=str(local),
+        counted_at=max((row.kept.counted_at for row in rows if row.kept), default=None),
+        ready=[_ready(row, row.kept, now) for row in rows if row.is_decidable and row.kept],
+        broken=[_broken(row, row.kept) for row in rows if row.is_broken and row.kept and _is_open(row)],
+        running=rows_of(running[:MOST_RUNNING], owners),
+        running_number=len(running),
+        ended=[row for row in rows if not _is_open(row) and not row.is_decidable][:MOST_ENDED],
+        feed=feed_of(
+            rows,
+            _changes(catalog, caller, (*found.items, *ended), now),
+            now=now,
+            zone=local,
+            most=MOST_CHANGES,
+        ),
+        first_steps=[] if rows else _first_steps(catalog, project),
+        projects={one.id: one.name for one in reached} if len(reached) > 1 else {},
+        only_project=project.id if project and len(reached) == 1 else None,
+        may_write="experiments:write" in caller.key.scopes,
+    )
+
+
+def _changes(
+    catalog: Catalog, caller: Caller, found: Iterable[ListedVerdict], now: datetime
+) -> Mapping[str, Sequence[ExperimentChange]]:
+    listed = list(found)
+    entries = catalog.audit.since(caller.account.id, now - SINCE, {one.experiment.id for one in listed})
+    names = {key.id: key.name for key in catalog.keys.of_account(caller.account.id)}
+    return recent_changes(listed, entries, names, since=now - SINCE)
+
+
+def _is_late(one: ListedVerdict, now: datetime) -> bool:
+    ended = one.experiment.completed_at
+    return ended is not None and now - ended < LATELY
+
+
+def _is_open(row: Row) -> bool:
+    return row.experiment.status in OPEN
+
+
+def _ready(row: Row, kept: KeptVerdict, now: datetime) -> Ready:
+    """Say why an experiment waits, and what the wait costs."""
+    said = [OUTCOMES[kept.recommendation, kept.reason].sentence]
+    if kept.plan.reached_at is not None:
+        said.append(f"Plan reached {kept.plan.reached_at:%-d %b}.")
+    elif kept.verdict in {"ship", "rollback"} and not kept.plan.is_reached:
+        said.append("Holds at every look, before the plan.")
+    waiting = (now - kept.since).days
+    if waiting:
+        yearly = kept.projected_annual_revenue_impact_cents
+        worth = f", worth about {_a_day(yearly, kept.revenue_currency)} each" if yearly else ""
+        said.append(f"Waiting {waiting} day{'s' if waiting > 1 else ''}{worth}.")
+    return Ready(row, " ".join(said), _STEPS[kept.verdict])
+
+
+def _a_day(yearly: int, currency: str) -> str:
+    return exact_money(abs(yearly) / _DAYS_A_YEAR, currency, digits=0)
+
+
+def _broken(row: Row, kept: KeptVerdict) -> Broken:
+    alarm = next((one for one in kept.open_checks if one.status == "alarm"), None)
+    if alarm is None:
+        return Broken(row, kept.headline, kept.next_step)
+    words = CHECK_WORDS.get(alarm.check)
+    return Broken(row, words.label if words else alarm.check, alarm.message)
+
+
+def _first_steps(catalog: Catalog, project: Project | None) -> list[FirstStep]:
+    """List the steps of the first hour; those of a project once there is one."""
+    home = f"/projects/{project.id}" if project else "/projects/new"
+    statuses = {status for status, _ in catalog.experiment_listings.counts(project.id)} if project else set()
+    inner = home if project else "/projects/new"
+    return [
+        FirstStep(
+            "Create a project",
+            "A site, its time zone and its currency.",
+            "/projects/new",
+            project is not None,
+        ),
+        FirstStep(
+            "Connect the site",
+            "One line of code; the page says when the first visitor is seen.",
+            f"{inner}/installation" if project else inner,
+            project is not None and project.snippet_verified,
+        ),
+        FirstStep(
+            "Draft an experiment",
+            "Two variants and the goal that decides; the draft says how long it takes.",
+            f"{inner}/experiments/new" if project else inner,
+            bool(statuses),
+        ),
+        FirstStep(
+            "Start it",
+            "Visitors are assigned at once, and results are shown here.",
+            f"{inner}?status=drafts" if project else inner,
+            bool(statuses - set(UNSTARTED)),
+        ),
+    ]
