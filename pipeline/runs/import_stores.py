@@ -5,16 +5,12 @@ from datetime import datetime
 from typing import Protocol
 
 from pipeline.imports.import_result import ImportStores
+from pipeline.results.outside.publish_sums import SumStores
 from pipeline.results.results import Results
-from pipeline.rollup.run import Rollup
 
 
-class RunStores(ImportStores, Protocol):
+class RunStores(ImportStores, SumStores, Protocol):
     """The stores of an import, and what counts and judges it."""
-
-    @property
-    def rollup(self) -> Rollup:
-        """Counts of events."""
 
     @property
     def results(self) -> Results:

@@ -14,10 +14,9 @@ from pipeline.imports.import_result import Imported, ImportStores
 from pipeline.imports.imported_experiment import ACTOR, run_from_first_to_last_visitor
 from pipeline.imports.source_import import ImportedSource
 from pipeline.results.outside.outside_sums import OutsideSums
-from pipeline.results.outside.publish_sums import publish_sums
+from pipeline.results.outside.publish_sums import SumStores, publish_sums
 from pipeline.rollup.counting_rules import CountingRules, fingerprint
 from pipeline.rollup.due import rules_of
-from pipeline.rollup.run import Rollup
 from pipeline.sources.definition_files import DefinedSource
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import LINE, UnreadableSourceError
@@ -40,12 +39,8 @@ from pipeline.warehouse.team_tables import (
 Row = tuple[Any, ...]
 
 
-class CountStores(ImportStores, Protocol):
-    """The stores of an import, and the counts of this service, which wait while sums are published."""
-
-    @property
-    def rollup(self) -> Rollup:
-        """Counts of events."""
+class CountStores(ImportStores, SumStores, Protocol):
+    """The stores of an import, and those of a publication of sums."""
 
 
 @dataclass(frozen=True, slots=True)
