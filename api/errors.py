@@ -67,6 +67,8 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "not_draft": ErrorCode(422),
     "already_decided": ErrorCode(422),
     "open_risks": ErrorCode(422),
+    "rollout_conflict": ErrorCode(422),
+    "no_rollout": ErrorCode(422),
     "metric_in_use": ErrorCode(422, (MetricInUseError,)),
     "rules_changed": ErrorCode(422),
     "older_sums": ErrorCode(422),

@@ -41,7 +41,7 @@ SHARED_NAMES = {
     "segments": "effects by segment",
     "senders": "visitors and money by the kind of sender",
     "services": "the opened stores and services of a process",
-    "shipping": "the decision about an experiment",
+    "shipping": "the decision about an experiment, and its rollout",
     "tools": "calculations of the API, and the operations as MCP tools",
     "values": "single values: of input, of visitors",
     "verdicts": "recommendations for experiments",

@@ -23,8 +23,7 @@ WHEN: Final[Mapping[str, str]] = {
     "start_experiment": "Use it only when the user asks for the start: visitors see the change.",
     "pause_experiment": "Use it when a variant does harm, or before an edit.",
     "resume_experiment": "Use it after a pause.",
-    "complete_experiment": "Use it when the verdict is final and the user asks for the end, with the user's "
-    "decision and reason.",
+    "complete_experiment": "Use it when the user asks for the end, with the user's decision and reason.",
     "archive_experiment": "Use it to tidy the list.",
     "should_we_ship": "Use it for every question of the kind: did it work, who won, can we stop.",
     "get_results": "Use it for numbers that should_we_ship leaves out: all goals, days, health and plan.",

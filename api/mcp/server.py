@@ -57,7 +57,8 @@ def build_server(app: FastAPI) -> Server:
         operation = operations.get(params.name)
         if operation is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list names them")
-        return await call(operation.asked_by(arguments), arguments, request)
+        asked, given = operation.asked_by(arguments)
+        return await call(asked, given, request)
 
     async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
         offered = await _offered(operations, context)

@@ -41,6 +41,7 @@ JOINED: Final[Mapping[str, tuple[str, str]]] = {
     "copy_experiment": ("create_experiment", "experiment_id"),
     "list_project_verdicts": ("list_experiments", "since"),
     "list_account_verdicts": ("list_projects", "since"),
+    "end_experiment_rollout": ("complete_experiment", "end_rollout"),
 }
 CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."
 
@@ -61,9 +62,13 @@ class Operation:
     # By the argument that asks for it.
     joined: Mapping[str, "Operation"] = field(default_factory=dict)
 
-    def asked_by(self, arguments: Mapping[str, Any]) -> "Operation":
-        """Return the operation that a call of the tool asks for: this one, or one that is joined to it."""
-        return next((one for name, one in self.joined.items() if arguments.get(name)), self)
+    def asked_by(self, arguments: Mapping[str, Any]) -> tuple["Operation", Mapping[str, Any]]:
+        """Return the operation that a call asks for, this one or one joined to it, with its arguments."""
+        for name, other in self.joined.items():
+            if arguments.get(name):
+                is_own = name in other.tool.input_schema["properties"]
+                return other, {key: value for key, value in arguments.items() if key != name or is_own}
+        return self, {key: value for key, value in arguments.items() if key not in self.joined}
 
     @property
     def own_id(self) -> str | None:
@@ -99,7 +104,8 @@ def operations_of(app: FastAPI) -> dict[str, Operation]:
 def _joined(operation: Operation, argument: str, other: Operation) -> Operation:
     """Join another operation, whose arguments the tool then takes, too; none of them is required."""
     schema = operation.tool.input_schema
-    properties = {**other.tool.input_schema["properties"], **schema["properties"]}
+    asking = {argument: {"type": "boolean"}} | other.tool.input_schema["properties"]
+    properties = {**schema["properties"], **asking}
     tool = operation.tool.model_copy(
         update={
             "description": f"{operation.tool.description} With `{argument}`: {other.tool.description}",

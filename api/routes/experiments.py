@@ -34,7 +34,9 @@ from api.schemas.inputs import COPY_INPUT, EXPERIMENT_INPUT
 from api.schemas.list_queries import ListQuery
 from engine.design import lifecycle
 from engine.design.experiment import Experiment as ExperimentValue
+from engine.design.rollout_conflicts import Beside, started_beside
 from pipeline.requests.experiments import copy_as_draft, create_draft, revise_draft
+from pipeline.store.catalog.experiments import DecideBeside
 
 router = router_at(
     PREFIX + "/projects/{project_id}/experiments",
@@ -164,6 +166,19 @@ class ExperimentInPath:
             )
         )
 
+    def changed_beside(self, decide: DecideBeside) -> ExperimentValue:
+        """Apply a function of the experiment and of what is beside it, in the same way."""
+
+        def decide_if_met(experiment: ExperimentValue, beside: Beside) -> ExperimentValue:
+            self.precondition.require(experiment)
+            return decide(experiment, beside)
+
+        return self.precondition.tag(
+            self.catalog.experiments.change_beside(
+                self.project.id, self.experiment_id, decide_if_met, actor=self.caller.actor
+            )
+        )
+
     def delete(self) -> None:
         """Delete the experiment; TransitionError `not_draft`, NotFoundError."""
         decide = self.precondition.before(lifecycle.deletable)
@@ -181,10 +196,14 @@ def delete_experiment(experiment: WritableExperimentInPath) -> None:
     experiment.delete()
 
 
-@router.post("/{id}/start", responses=documented_write("invalid_transition", "start_requirements_not_met"))
+@router.post(
+    "/{id}/start",
+    responses=documented_write("invalid_transition", "start_requirements_not_met", "rollout_conflict"),
+)
 def start_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Start a draft: visitors are assigned at once, or from `scheduled_start_at` if that is in the future."""
-    return experiment.change(lifecycle.start)
+    started = partial(started_beside, transition=lifecycle.start, now=experiment.now)
+    return _detail(experiment.changed_beside(started))
 
 
 @router.post("/{id}/pause", responses=documented_write("invalid_transition"))
@@ -193,10 +212,11 @@ def pause_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentD
     return experiment.change(lifecycle.pause)
 
 
-@router.post("/{id}/resume", responses=documented_write("invalid_transition"))
+@router.post("/{id}/resume", responses=documented_write("invalid_transition", "rollout_conflict"))
 def resume_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Assign new visitors again after a pause; collected data is kept."""
-    return experiment.change(lifecycle.resume)
+    resumed = partial(started_beside, transition=lifecycle.resume, now=experiment.now)
+    return _detail(experiment.changed_beside(resumed))
 
 
 @router.post("/{id}/complete", responses=documented_write("invalid_transition"))

@@ -1,7 +1,6 @@
-"""Shipping: the decision about an experiment."""
+"""Shipping: the decision about an experiment, and the end of its rollout."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from api.bodies.json_body import JsonObject
 from api.deps import ResultsDep
@@ -12,13 +11,16 @@ from api.preconditions import documented_write
 from api.routers import PREFIX, router_at
 from api.routes.experiments import ExperimentInPath, WritableExperimentInPath, completed
 from api.schemas.envelopes import Single
-from api.schemas.experiments import CompletedExperiment
+from api.schemas.experiments import CompletedExperiment, ExperimentDetail
 from api.schemas.inputs import SHIP_INPUT
 from engine.analysis.results.open_risks import open_risks
 from engine.design.conclusion import OpenRisk, ShipRequest
-from engine.design.shipping import DECIDABLE, Decider, ship
+from engine.design.experiment import Experiment
+from engine.design.rollout_conflicts import Beside, shipped_beside
+from engine.design.shipping import DECIDABLE, Decider, end_rollout, ship
 from engine.validation.input_records import read_record
 from pipeline.results.results import Results
+from pipeline.store.catalog.ids import new_id
 
 router = router_at(
     PREFIX + "/projects/{project_id}/experiments/{id}",
@@ -26,6 +28,7 @@ router = router_at(
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),
 )
+SHIP_CODES = ("invalid_transition", "already_decided", "open_risks", "rollout_conflict")
 _EXAMPLE = {
     "decision": "ship",
     "variant_id": "var_f3k9xq2m7w1c8n5d",
@@ -36,7 +39,7 @@ _EXAMPLE = {
 
 @router.post(
     "/ship",
-    responses=documented_write(*BODY_CODES, "invalid_transition", "already_decided", "open_risks"),
+    responses=documented_write(*BODY_CODES, *SHIP_CODES),
     openapi_extra=taking(SHIP_INPUT, example=_EXAMPLE),
 )
 def ship_experiment(
@@ -44,8 +47,18 @@ def ship_experiment(
 ) -> Single[CompletedExperiment]:
     """Decide for good: ship a variant, keep the control, or neither; an open experiment is completed."""
     request = read_record(body, ShipRequest, "a decision")
-    decide = partial(ship, request=request, risks=_risks(experiment, request, results), by=_by(experiment))
-    return completed(experiment, experiment.changed(decide), results)
+    risks, by = _risks(experiment, request, results), _by(experiment)
+
+    def decide(found: Experiment, beside: Beside) -> Experiment:
+        return shipped_beside(ship(found, request, risks, by=by, now=experiment.now), beside)
+
+    return completed(experiment, experiment.changed_beside(decide), results)
+
+
+@router.post("/rollout/end", responses=documented_write("no_rollout"))
+def end_experiment_rollout(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
+    """End the rollout: everybody sees what your own code shows."""
+    return experiment.change(end_rollout)
 
 
 def _risks(experiment: ExperimentInPath, request: ShipRequest, results: Results) -> Sequence[OpenRisk]:
@@ -60,4 +73,4 @@ def _risks(experiment: ExperimentInPath, request: ShipRequest, results: Results)
 def _by(experiment: ExperimentInPath) -> Decider:
     caller = experiment.caller
     member = experiment.catalog.members.get(caller.account.id, caller.key.member_id)
-    return Decider(member.id, member.name)
+    return Decider(member.id, member.name, new_id("rol"))

@@ -126,6 +126,15 @@ class Conclusion(BaseModel):
     decided_by_name: str = Field(description="Name of the member at that time.")
 
 
+class Rollout(BaseModel):
+    """A shipped variant that everybody eligible gets, and nobody is counted for."""
+
+    id: str
+    variant_id: str = Field(description="The shipped variant.")
+    started_at: datetime = Field(description="Time of the decision, in UTC.")
+    ended_at: datetime | None
+
+
 class Experiment(BaseModel):
     """An experiment as listed."""
 
@@ -164,6 +173,7 @@ class Experiment(BaseModel):
     score_label: str
     score_description: str
     conclusion: Conclusion | None = Field(description="What was decided; null before.")
+    rollout: Rollout | None = Field(description="What follows from a decision to ship; null for none.")
     effective_confidence_threshold: float = Field(
         description="Percent that score_value must reach: the confidence level, adjusted for the variants."
     )

@@ -55,8 +55,9 @@ class ShownExperiment(BaseModel):
     test_key: str
     variant_id: str | None
     variant_name: str | None
-    status: Literal["new", "existing", "forced", "excluded"] = Field(
-        description="`new` or `existing` assignment, `forced` by the request, or `excluded`."
+    status: Literal["new", "existing", "forced", "excluded", "rollout"] = Field(
+        description="`new` or `existing` assignment, `forced` by the request, `excluded`, or in `rollouts` "
+        "`rollout`."
     )
     reason: str = Field(
         description="Why the visitor sees this variant, or takes no part: in words, or `no_unit` without the "
@@ -68,6 +69,12 @@ class ShownExperiment(BaseModel):
     changes: list[ShownChange]
     payload: Any = Field(description="JSON for the code of the site; null for none.")
     redirect_url: str | None = Field(description="Address to go to; null where the visitor stays.")
+
+
+class ShownRollout(ShownExperiment):
+    """The shipped variant of a rollout, which everybody eligible gets and nobody is counted for."""
+
+    rollout_id: str = Field(description="Id of the rollout, under which `config` has it.")
 
 
 class ShownGoal(BaseModel):
@@ -88,6 +95,7 @@ class VisitAnswer(BaseModel):
     assignments: list[ShownExperiment] = Field(
         description="What the visitor sees in each experiment of the page."
     )
+    rollouts: list[ShownRollout] = Field(description="Shipped variants of the page, which are not counted.")
     goals: list[ShownGoal] = Field(description="Goals that the page tracks.")
 
 
@@ -113,4 +121,8 @@ class SdkConfig(BaseModel):
         description="Thresholds, pages, targeting and changes, with names and payloads of variants that are "
         "public; `unsettled` ranges of hashes where weights have changed. With an API key `definition`, too: "
         "the experiment as it is stored, and `epochs` of weights."
+    )
+    rollouts: list[dict[str, Any]] = Field(
+        description="Shipped variants that everybody eligible gets, and nobody is counted for: as "
+        "`experiments`, with the `experiment_id` of each, and one variant that takes all traffic."
     )

@@ -29,6 +29,7 @@ _REASONS: Final[Mapping[DecisionStatus, str]] = {
     "existing": "SPLIT",
     "forced": "TARGETING_MATCH",
     "excluded": "DEFAULT",
+    "rollout": "TARGETING_MATCH",
 }
 # Codes of the protocol → the status, and the code of this API.
 _CODES: Final[Mapping[str, tuple[int, str]]] = {
@@ -48,20 +49,22 @@ class FlagError(Exception):
 
 
 async def answer_flag(request: Request) -> Response:
-    """Evaluate one flag: the test key of a running or paused experiment."""
+    """Evaluate one flag: the test key of an experiment that runs, is paused, or is rolled out."""
     key = request.path_params["key"]
     try:
         decisions = await _evaluate(request, only=key)
     except FlagError as error:
         return _error_answer(request, error, {"key": key})
     if not decisions:
-        unknown = FlagError("FLAG_NOT_FOUND", f"the project has no running or paused experiment {key!r}")
+        unknown = FlagError(
+            "FLAG_NOT_FOUND", f"the project has no running, paused or shipped experiment {key!r}"
+        )
         return _error_answer(request, unknown, {"key": key})
     return JSONResponse(_flag(decisions[0]))
 
 
 async def answer_flags(request: Request) -> Response:
-    """Evaluate every running and paused experiment; 304 where nothing has changed for the visitor."""
+    """Evaluate every running, paused and rolled out experiment; 304 where nothing has changed."""
     try:
         decisions = await _evaluate(request)
     except FlagError as error:

@@ -85,12 +85,13 @@ def _is_short(received: SdkRequest[InitBody]) -> bool:
 
 
 async def _decided(services: VisitServices, received: SdkRequest[InitBody]) -> Sequence[Experiment]:
-    """List the experiments to decide on: those that assign, and those with a forced variant, oldest first."""
+    """List the experiments to decide on, oldest first: those that assign, are rolled out, or are forced."""
     cached, forced = received.cached, received.body.assignments
+    shown = (*cached.experiments, *cached.rollouts)
     if not forced or not cached.unserved:
-        return cached.experiments
+        return shown
     others = await run_in_threadpool(cached.forced_before_start, forced.keys(), services.catalog)
-    return sorted((*cached.experiments, *others), key=lambda one: (one.created_at, one.id))
+    return sorted((*shown, *others), key=lambda one: (one.created_at, one.id))
 
 
 async def _prepare(services: VisitServices, cached: CachedProject) -> None:
@@ -163,5 +164,6 @@ def _decide(
 
 def _units(asked: AssignmentRequest, experiments: Iterable[Experiment]) -> dict[str, int]:
     """Map the experiments that assign other units than visitors to the keys of those of the visitor."""
-    ids = {one.id: asked.unit_id(one) for one in experiments if is_clustered(one.unit)}
+    assigning = (one for one in experiments if is_clustered(one.unit) and one.shipped is None)
+    ids = {one.id: asked.unit_id(one) for one in assigning}
     return {experiment_id: hash64(unit) for experiment_id, unit in ids.items() if unit is not None}

@@ -32,9 +32,10 @@ def _path_of(part: str) -> Path:
 
 def parts_needed(config: Mapping[str, Any]) -> list[str]:
     """List the parts that a configuration needs, in the order in which they are sent."""
-    experiments = config["experiments"]
+    experiments = [*config["experiments"], *config["rollouts"]]
     by_browser = [experiment for experiment in experiments if not experiment["decided_by_server"]]
     is_needed = {
+        "rollouts": bool(config["rollouts"]),
         "consent": bool(config["settings"]["consent_source"]),
         "changes": any(map(_changes_elements, experiments)),
         "redirects": any(experiment["type"] == "redirect" for experiment in experiments),

@@ -18,7 +18,6 @@ from api.sdk.sending_page import page_of
 from api.sdk.snippet_answers import PUBLIC, cacheable, configuration_of
 from engine.design.experiment import Experiment
 from pipeline.assignment.browser_config import custom_script_version
-from pipeline.assignment.decide import SERVED
 from pipeline.assignment.project_cache import CachedProject
 from pipeline.events.attributes import Client
 from pipeline.store.catalog.errors import NotFoundError
@@ -76,7 +75,7 @@ async def answer_snippet(request: Request, sdk_key: str) -> Response:
 
 @_refused_by_comment
 async def answer_custom_script(request: Request, sdk_key: str, experiment_id: str) -> Response:
-    """Answer with the `custom_js` of a running or paused experiment, in a scope of its own."""
+    """Answer with the `custom_js` of an experiment that is shown, in a scope of its own."""
     services: VisitServices = request.app.state.services
     cached = await _served_project(request, services, sdk_key)
     code = _custom_code(cached, experiment_id)
@@ -122,7 +121,8 @@ async def _served_project(request: Request, services: VisitServices, sdk_key: st
 
 
 def _custom_code(cached: CachedProject, experiment_id: str) -> str:
-    experiment: Experiment | None = next((one for one in cached.experiments if one.id == experiment_id), None)
-    if experiment is None or experiment.status not in SERVED or not experiment.custom_js:
+    shown = (*cached.experiments, *cached.rollouts)
+    experiment: Experiment | None = next((one for one in shown if one.id == experiment_id), None)
+    if experiment is None or not experiment.custom_js:
         raise NotFoundError("experiment", experiment_id)
     return experiment.custom_js

@@ -75,7 +75,7 @@ async def _build(cached: CachedProject, form: _Form) -> Configuration:
     content = await run_in_threadpool(
         browser_config,
         cached.project,
-        cached.experiments,
+        (*cached.experiments, *cached.rollouts),
         sdk_key=sdk_key,
         with_definitions=with_definitions,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -36,11 +36,18 @@ class _Assignment(msgspec.Struct):
     redirect_url: str | None
 
 
+class _Rollout(_Assignment, kw_only=True):
+    """The schema `ShownRollout`, fast to encode."""
+
+    rollout_id: str
+
+
 class _Answer(msgspec.Struct):
     """The schema `VisitAnswer`, fast to encode."""
 
     visitor_id: str
     assignments: list[_Assignment]
+    rollouts: list[_Rollout]
     goals: msgspec.Raw
 
 
@@ -73,27 +80,35 @@ _parts_of: Final[WeakKeyDictionary[CachedProject, dict[str, _Parts]]] = WeakKeyD
 def encode_answer(
     cached: CachedProject, visitor_id: str, decisions: Sequence[VariantDecision], url: str | None
 ) -> bytes:
-    """Encode the assignments of a visitor on a page in experiments of a project, with their goals."""
+    """Encode the assignments of a visitor on a page in a project's experiments, with goals and rollouts."""
     known = _parts_of.setdefault(cached, {})
     assignments: list[_Assignment] = []
+    rollouts: list[_Rollout] = []
     goals: list[bytes] = []
     for decision in decisions:
-        experiment, variant = decision.experiment, decision.variant
+        experiment = decision.experiment
         parts = known.get(experiment.id) or known.setdefault(experiment.id, _Parts.of(experiment))
+        if experiment.rollout is not None:
+            rollouts.append(_Rollout(**_fields(decision, parts, url), rollout_id=experiment.rollout.id))
+            continue
         if parts.goals:
             goals.append(parts.goals)
-        assignments.append(
-            _Assignment(
-                experiment_id=experiment.id,
-                test_key=experiment.test_key,
-                variant_id=variant.id if variant else None,
-                variant_name=variant.name if variant else None,
-                status=decision.status,
-                reason=decision.reason,
-                covers_page=url is None or covers_page(experiment, url),
-                changes=parts.changes[variant.id] if variant else _NO_CHANGES,
-                payload=parts.payloads[variant.id] if variant else _NO_PAYLOAD,
-                redirect_url=decision.redirect_url,
-            )
-        )
-    return _encode(_Answer(visitor_id, assignments, msgspec.Raw(b"[" + b",".join(goals) + b"]")))
+        assignments.append(_Assignment(**_fields(decision, parts, url)))
+    answer = _Answer(visitor_id, assignments, rollouts, msgspec.Raw(b"[" + b",".join(goals) + b"]"))
+    return _encode(answer)
+
+
+def _fields(decision: VariantDecision, parts: _Parts, url: str | None) -> dict[str, Any]:
+    experiment, variant = decision.experiment, decision.variant
+    return {
+        "experiment_id": experiment.id,
+        "test_key": experiment.test_key,
+        "variant_id": variant.id if variant else None,
+        "variant_name": variant.name if variant else None,
+        "status": decision.status,
+        "reason": decision.reason,
+        "covers_page": url is None or covers_page(experiment, url),
+        "changes": parts.changes[variant.id] if variant else _NO_CHANGES,
+        "payload": parts.payloads[variant.id] if variant else _NO_PAYLOAD,
+        "redirect_url": decision.redirect_url,
+    }

@@ -1,4 +1,4 @@
-"""Conclusion of an experiment: what was decided, by whom and why, and the risks that were accepted."""
+"""Conclusion of an experiment: what was decided, by whom and why, and the rollout that follows from it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from engine.errors import Problem
 from engine.validation.records import Record, RecordRule, records_of, validate
-from engine.validation.values import choice, list_of, moment, optional, text
+from engine.validation.values import choice, flag, list_of, moment, optional, text
 from engine.vocabulary import ConclusionDecision, words
 
 LONGEST_NOTE = 5_000
@@ -53,6 +53,21 @@ class Conclusion:
         validate(self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """A shipped variant that everybody eligible gets, until `ended_at`; None while it lasts."""
+
+    RULES: ClassVar[tuple[RecordRule, ...]] = ()
+
+    id: Annotated[str, text(64)]
+    variant_id: Annotated[str, text(64)]
+    started_at: Annotated[datetime, moment]
+    ended_at: Annotated[datetime | None, optional(moment)] = None
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
 def _variant_fits_decision(request: Record) -> Iterator[Problem]:
     decision = request.get("decision")
     has_variant = request.get("variant_id") is not None
@@ -76,9 +91,13 @@ class ShipRequest:
     accept_risks: Annotated[
         tuple[str, ...],
         list_of(_RiskName, at_most=_MOST_RISKS).described(
-            "To ship in spite of them: names of health checks that alarm, ids of broken guardrails."
+            "To ship all the same: names of health checks that alarm, goal ids of broken guardrails."
         ),
     ] = ()
+    rollout: Annotated[
+        bool,
+        flag.described("Whether everybody is shown the variant; false where your own code has it."),
+    ] = True
 
     def __post_init__(self) -> None:
         validate(self)

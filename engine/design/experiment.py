@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
-from engine.design.conclusion import Conclusion
+from engine.design.conclusion import Conclusion, Rollout
 from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of
 from engine.design.invariants import (
     EXPERIMENT_RULES,
@@ -311,6 +311,7 @@ class Experiment:
     conclusion: Annotated[Conclusion | None, optional(record_of(Conclusion, "the conclusion")), ASSIGNED] = (
         None
     )
+    rollout: Annotated[Rollout | None, optional(record_of(Rollout, "the rollout")), ASSIGNED] = None
     weight_epochs: Annotated[
         tuple[WeightEpoch, ...],
         records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch"),
@@ -334,6 +335,14 @@ class Experiment:
     def owner(self) -> str | None:
         """The id of the member who answers for it: the first who is assigned; None without any."""
         return next(iter(self.assigned_user_ids), None)
+
+    @property
+    def shipped(self) -> Variant | None:
+        """The variant that everybody eligible gets; None without a rollout, and once it has ended."""
+        rollout = self.rollout
+        if rollout is None or rollout.ended_at is not None:
+            return None
+        return next((variant for variant in self.variants if variant.id == rollout.variant_id), None)
 
     @property
     def has_payloads(self) -> bool:

@@ -1,10 +1,10 @@
-"""Shipping: the decision about an experiment, which ends it where it has not ended."""
+"""Shipping: the decision about an experiment, which ends it where it has not ended, and its rollout."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from engine.design.conclusion import Conclusion, OpenRisk, ShipRequest
+from engine.design.conclusion import Conclusion, OpenRisk, Rollout, ShipRequest
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN, complete
 from engine.errors import InvalidDesignError, Problem, TransitionError
@@ -15,10 +15,11 @@ DECIDABLE: tuple[Status, ...] = (*OPEN, "completed")
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """The member who decides, by id and name."""
+    """The member who decides, by id and name, and the id that a rollout of the decision gets."""
 
     member_id: str
     name: str
+    rollout_id: str
 
 
 def ship(
@@ -43,7 +44,22 @@ def ship(
         decided_by=by.member_id,
         decided_by_name=by.name,
     )
-    return replace(ended, conclusion=conclusion, updated_at=now)
+    rollout = None
+    if request.variant_id is not None and request.rollout:
+        rollout = Rollout(id=by.rollout_id, variant_id=request.variant_id, started_at=now)
+    return replace(ended, conclusion=conclusion, rollout=rollout, updated_at=now)
+
+
+def end_rollout(experiment: Experiment, *, now: datetime) -> Experiment:
+    """End the rollout: everybody sees the original. Raises TransitionError `no_rollout` where none lasts."""
+    rollout = experiment.rollout
+    if rollout is None or rollout.ended_at is not None:
+        since = (
+            "" if rollout is None or rollout.ended_at is None else f" since {rollout.ended_at.isoformat()}"
+        )
+        raise TransitionError("no_rollout", f"'{experiment.name}' has no rollout{since}")
+    ended = replace(rollout, ended_at=max(now, rollout.started_at))
+    return replace(experiment, rollout=ended, updated_at=now)
 
 
 def _require_decidable(experiment: Experiment) -> None:

@@ -12,10 +12,12 @@ from typing import Any, Final
 import msgspec
 
 from engine.design.assignment import traffic_threshold, variant_thresholds
+from engine.design.conclusion import Rollout
 from engine.design.epoch_thresholds import epoch_thresholds, unsettled_ranges
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.patterns.numbered_automata import NumberedAutomata
 from engine.design.project import Project
+from engine.design.rolled_out import as_rolled_out
 from engine.design.targeting.normalization import normalized_targeting
 from engine.design.units import VISITOR
 from engine.design.variants import Variant
@@ -35,18 +37,25 @@ def browser_config(
     sdk_key: str,
     with_definitions: bool = False,
 ) -> dict[str, Any]:
-    """Build the configuration of a project's running and paused experiments, in the order of their creation.
+    """Build the configuration of a project's running and paused experiments, and of its rollouts, in order.
 
     `with_definitions` adds each experiment as it is stored, for servers, without what is of the team alone,
     and the thresholds of each weight epoch. Regular expressions are automata: the server decides on an
     experiment whose patterns are too large.
     `facts` are None: they are of a request.
     """
-    live = [experiment for experiment in experiments if experiment.status in SERVED]
+    given = list(experiments)
+    live = [experiment for experiment in given if experiment.status in SERVED]
     automata = NumberedAutomata()
     described = [
         _described(experiment, automata) | (_for_servers(experiment) if with_definitions else {})
         for experiment in live
+    ]
+    rollouts = [
+        _rolled_out(one, one.rollout, automata)
+        | ({"definition": _definition(one)} if with_definitions else {})
+        for one in given
+        if one.rollout is not None and one.shipped is not None
     ]
     return {
         "schema": SCHEMA,
@@ -59,6 +68,7 @@ def browser_config(
         "facts": None,
         "clicks": sorted({goal["selector"] for goal in _tracked(live, "click")}),
         "ga4_events": _ga4_events_of(live),
+        "rollouts": rollouts,
         "automata": [automaton.as_json() for automaton in automata.automata],
         "experiments": described,
     }
@@ -71,8 +81,8 @@ def facts_of(client: Client, city: str | None) -> dict[str, Any]:
 
 
 def needs_facts(config: Mapping[str, Any]) -> bool:
-    """Return whether an experiment of a configuration is targeted by facts of a request."""
-    rules = [experiment["targeting"] for experiment in config["experiments"]]
+    """Return whether an experiment or a rollout is targeted by facts of a request."""
+    rules = [shown["targeting"] for shown in (*config["experiments"], *config["rollouts"])]
     return any(condition["field"] in FACTS for root in rules if root for condition in _conditions_of(root))
 
 
@@ -149,6 +159,12 @@ def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, 
     } | _unsettled(experiment)
 
 
+def _rolled_out(experiment: Experiment, rollout: Rollout, automata: NumberedAutomata) -> dict[str, Any]:
+    """Describe a rollout as an experiment that assigns one variant, by an id under which nothing is kept."""
+    described = _described(as_rolled_out(experiment), automata)
+    return described | {"id": rollout.id, "experiment_id": experiment.id, "status": "rollout"}
+
+
 def _unsettled(experiment: Experiment) -> dict[str, Any]:
     """Describe the hashes whose variant depends on when the visitor came first: where weights changed alone.
 
@@ -208,4 +224,5 @@ def _variant(variant: Variant, *, is_public: bool) -> dict[str, Any]:
 
 def _definition(experiment: Experiment) -> Any:  # noqa: ANN401 - JSON of any form
     """Return an experiment as plain data, of which `record_of` builds one that assigns alike."""
-    return msgspec.to_builtins(replace(experiment, hypothesis=None, assigned_user_ids=(), tags=()))
+    own = replace(experiment, hypothesis=None, assigned_user_ids=(), tags=(), conclusion=None)
+    return msgspec.to_builtins(own)

@@ -12,7 +12,7 @@ from engine.design.units import unit_attribute, unit_id
 from engine.design.variants import Variant
 from pipeline.assignment.targeting_attributes import Visitor
 
-DecisionStatus = Literal["new", "existing", "forced", "excluded"]
+DecisionStatus = Literal["new", "existing", "forced", "excluded", "rollout"]
 SERVED: Final = frozenset({"running", "paused"})
 # A preview may force a variant before the start of the experiment, but not after its end.
 _CAN_BE_FORCED: Final = frozenset({"draft", "scheduled", "running", "paused"})
@@ -60,7 +60,7 @@ def decide(
     stored: Mapping[str, str],
     inherited: Collection[str] = (),
 ) -> list[VariantDecision]:
-    """Decide the variant in every experiment that is served, or has a forced variant.
+    """Decide the variant in every experiment that is served, rolled out, or has a forced variant.
 
     `targeting_of` returns the compiled rules of an experiment. `stored` maps experiment id to the
     variant id of the first assignment of the visitor or its unit, which stays whatever has changed since,
@@ -69,7 +69,9 @@ def decide(
     decisions: list[VariantDecision] = []
     for experiment in experiments:
         forced = _forced(request, experiment)
-        if forced is not None:
+        if experiment.shipped is not None:
+            decisions.append(_roll_out(request, experiment, experiment.shipped, targeting_of(experiment)))
+        elif forced is not None:
             decisions.append(
                 _decision(request, experiment, forced, "forced", "the request asks for this variant")
             )
@@ -102,6 +104,15 @@ def _assign(
     if is_new and (exclusion := _exclusion_reason(request, experiment, targeting)):
         return VariantDecision(experiment, None, "excluded", exclusion, None)
     return _decision(request, experiment, assignment.variant, assignment.status, assignment.reason)
+
+
+def _roll_out(
+    request: AssignmentRequest, experiment: Experiment, shipped: Variant, targeting: Targeting
+) -> VariantDecision:
+    """Give the shipped variant to everybody who is eligible, whatever they had in the test."""
+    if exclusion := _exclusion_reason(request, experiment, targeting):
+        return VariantDecision(experiment, None, "excluded", exclusion, None)
+    return _decision(request, experiment, shipped, "rollout", "everybody gets the shipped variant")
 
 
 def _exclusion_reason(request: AssignmentRequest, experiment: Experiment, targeting: Targeting) -> str | None:

@@ -12,6 +12,7 @@ from narwhals import Implementation
 from engine.design.assignment import Role, traffic_threshold, unit_hashes, variant_thresholds
 from engine.design.epoch_thresholds import epoch_thresholds
 from engine.design.experiment import Experiment
+from engine.design.rolled_out import as_rolled_out
 from engine.design.targeting.rules import EVERYONE
 from engine.design.units import VISITOR, is_clustered, unit_attribute
 from engine.errors import InvalidDesignError, InvalidEvidenceError
@@ -53,7 +54,8 @@ def assign_frame(  # noqa: PLR0913  # all but the frame and the experiment have 
         frame: A DataFrame or LazyFrame of Polars, a relation of DuckDB, or a DataFrame of Spark; one of the
             same kind is returned. DuckDB and Spark compute hashes themselves, in SQL.
         experiment: The experiment as `GET /api/v1/sdk/config` gives it to an API key: an entry of
-            `experiments`, or its `definition`. Its status is not looked at.
+            `experiments` or `rollouts`, or its `definition`. Its status is not looked at; of a rollout
+            everybody eligible gets the shipped variant.
         visitor: Column with the ids of visitors, texts or whole numbers; of users or accounts where the
             experiment assigns these. By default `visitor_id`, `user_id` or the attribute's name.
         first_seen: Column with the time at which a visitor came first, in UTC unless it has a zone of its
@@ -190,7 +192,7 @@ class _Rows:
 
 def _read(experiment: Mapping[str, Any]) -> Experiment:
     try:
-        return record_of(experiment.get("definition", experiment), Experiment)
+        return as_rolled_out(record_of(experiment.get("definition", experiment), Experiment))
     except (msgspec.ValidationError, InvalidDesignError) as error:
         raise InvalidEvidenceError(
             "experiment must be an entry of `experiments` of GET /api/v1/sdk/config, asked for with an API "

@@ -51,13 +51,18 @@ def rule_of(experiment: Experiment) -> AssignmentRule | None:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class CachedProject:
-    """A project with its account and the experiments that assign, oldest first; equal to itself alone."""
+    """A project with its account, the experiments that assign, and the rollouts; equal to itself alone.
+
+    All oldest first.
+    """
 
     project: Project
     account: Account
     # Running and paused ones.
     experiments: tuple[Experiment, ...]
-    # All others by id, oldest first.
+    # Ended ones, of which everybody gets the shipped variant.
+    rollouts: tuple[Experiment, ...]
+    # All but those that assign by id, oldest first.
     unserved: Mapping[str, ExperimentOutline]
     ids: ProjectIds
     # Of each experiment that assigns.
@@ -126,13 +131,13 @@ class _Content:
     cached: CachedProject | None = None
 
     def take(self, changes: ExperimentChanges) -> None:
-        """Take over changes; only experiments that assign are validated."""
+        """Take over changes; only experiments that are shown are validated."""
         for one in changes.written:
             outline = one.outline
             self.outlines[outline.id] = outline
             self.ids[outline.id] = ExperimentIds.of(outline)
             self.served.pop(outline.id, None)
-            if outline.status in SERVED:
+            if outline.status in SERVED or outline.is_rolled_out:
                 self.served[outline.id] = value_from(one.document, Experiment)
         for experiment_id in changes.deleted:
             for known in (self.outlines, self.ids, self.served):
@@ -148,12 +153,15 @@ class _Content:
         return cached
 
     def _build(self, project: Project, account: Account) -> CachedProject:
-        experiments = tuple(self.served[one] for one in self.outlines if one in self.served)
+        served = [self.served[one] for one in self.outlines if one in self.served]
+        experiments = tuple(one for one in served if one.status in SERVED)
+        assigning = {one.id for one in experiments}
         return CachedProject(
             project=project,
             account=account,
             experiments=experiments,
-            unserved={one.id: one for one in self.outlines.values() if one.id not in self.served},
+            rollouts=tuple(one for one in served if one.id not in assigning),
+            unserved={one.id: one for one in self.outlines.values() if one.id not in assigning},
             ids=ProjectIds.together(self.ids.values(), project),
             rules=tuple(rule for one in experiments if (rule := rule_of(one))),
             has_open_experiments=any(one.status not in _ENDED for one in self.outlines.values()),
@@ -165,7 +173,7 @@ class _Content:
             excluded_networks=tuple(
                 ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
             ),
-            parts=sum(map(_parts_of, experiments)),
+            parts=sum(map(_parts_of, served)),
         )
 
 

@@ -70,6 +70,12 @@ class Customer:
         created = self.post(f"{project}/experiments", an_experiment_body(**fields))
         return f"{project}/experiments/{created.json()['data']['id']}"
 
+    def ship(self, experiment: str, **fields: Any) -> httpx2.Response:
+        """Ship the second variant of an experiment, given by its path."""
+        variant_id = self.data_of(experiment)["variants"][1]["id"]
+        body = {"decision": "ship", "variant_id": variant_id, "note": "Better.", **fields}
+        return self.post(f"{experiment}/ship", body)
+
     def a_metric(self, project: str, **fields: Any) -> str:
         """Create a metric; returns its path."""
         sign_ups = {"name": "Sign-ups", "goal_type": "custom_event", "config": {"event_name": "sign_up"}}

@@ -93,6 +93,7 @@ MORE_OPERATIONS = (
     Operation("DELETE", "/api/v1/account/members/{id}", ("api_keys:write",), "keys"),
     Operation("GET", "/api/v1/account/audit", ("account:read",), "keys"),
     Operation("POST", f"{_EXPERIMENT}/ship", ("experiments:write",), "project", _DECISION, "running"),
+    _transition("rollout/end", "shipped"),
     Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),
     Operation("GET", f"{_EXPERIMENT}/results/segments", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{id}/sdk_keys", ("projects:read",), "project"),
@@ -132,4 +133,5 @@ STEPS: dict[str, tuple[str, ...]] = {
     "running": ("start",),
     "paused": ("start", "pause"),
     "completed": ("start", "complete"),
+    "shipped": ("start", "ship"),
 }

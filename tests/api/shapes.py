@@ -28,7 +28,7 @@ EXPERIMENT = {
     "score_label",
     "score_description",
     "effective_confidence_threshold",
-    "conclusion",
+    *("conclusion", "rollout"),
     "created_at",
     "updated_at",
 }

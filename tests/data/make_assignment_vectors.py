@@ -67,6 +67,11 @@ _ASSIGNED_BY: Final[dict[str, Any]] = {
     "variants": _VARIANT,
     "definition": {**_DEFINITION, "variants": {**_VARIANT, "name": None, "weight": None}, "goals": _GOAL},
 }
+_ROLLED_OUT: Final[dict[str, Any]] = {
+    **_ASSIGNED_BY,
+    "experiment_id": None,
+    "definition": {**_ASSIGNED_BY["definition"], "completed_at": None, "rollout": None},
+}
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -98,8 +103,10 @@ def _text(value: object) -> str:
 def _config(project: Project, experiments: list[Experiment]) -> str:
     config = browser_config(project, experiments, sdk_key=project.sdk_key, with_definitions=True)
     described = [_kept(msgspec.to_builtins(one), _ASSIGNED_BY) for one in config["experiments"]]
+    rollouts = [_kept(msgspec.to_builtins(one), _ROLLED_OUT) for one in config["rollouts"]]
     of_project = {name: config[name] for name in _OF_PROJECT}
-    return f'{_text(of_project)[:-1]},"experiments":{_lines(map(_text, described))}}}'
+    shown = f'"experiments":{_lines(map(_text, described))},"rollouts":{_lines(map(_text, rollouts))}'
+    return f"{_text(of_project)[:-1]},{shown}}}"
 
 
 def _kept(record: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
@@ -160,10 +167,13 @@ def _expected(
     experiment: Experiment, visit: Visit, decision: VariantDecision, unit: str | None
 ) -> tuple[int | str | None, str | None]:
     """Return the index of the variant that is shown, ASK or None; and without a variant, why."""
-    if decision.variant is None or unit is None:
+    is_rollout = decision.status == "rollout"
+    if decision.variant is None or (unit is None and not is_rollout):
         return None, decision.reason
     if not covers_page(experiment, visit.url):
         return None, "the experiment is not on this page"
+    if unit is None or is_rollout:
+        return experiment.variants.index(decision.variant), None
     if decision.status == "new" and visit.first_seen is not None:
         return variant_first_seen(experiment, unit, visit.first_seen), None
     own = unit_hash(experiment, "v", unit)

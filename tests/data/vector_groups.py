@@ -8,6 +8,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final
 
+from engine.design.conclusion import Rollout
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.reweighting import reweight
 from engine.design.units import AttributeUnit
@@ -91,6 +92,7 @@ class Visit:
 
 # A group, its time zone, an experiment, and visits to it.
 Member = tuple[str, str, Experiment, Sequence[Visit]]
+GERMAN: Final = {"field": "country", "operator": "in", "values": ["DE"]}
 _EVERYWHERE: Final[dict[str, Any]] = {"url": HOME, "url_match_type": "starts_with"}
 
 
@@ -98,7 +100,7 @@ def members() -> Iterator[Member]:
     """Yield all experiments with their visits; the same in each run."""
     draw, number = random.Random(20261126), count()  # noqa: S311 - reproducible, no secret
     build = partial(_experiment, number)
-    for group in (_splits, _letters, _pages, _targeting, _units, _stored, _epochs):
+    for group in (_splits, _letters, _pages, _targeting, _units, _stored, _epochs, _rollouts):
         for name, zone, experiment, visits in group(draw, build):
             yield name, zone, experiment, list(visits)
 
@@ -209,3 +211,24 @@ def _epochs(draw: random.Random, build: Any) -> Iterator[Member]:
         visits += [Visit(visitor_id=_uuid(draw), stored=stored) for stored in (0, 1)]
         visits += [Visit(visitor_id=_uuid(draw), first_seen=at) for at in times[:3]]
         yield "epochs", "UTC", experiment, visits
+
+
+def _rollouts(draw: random.Random, build: Any) -> Iterator[Member]:
+    german = {"version": 2, "root": {"operator": "and", "children": [GERMAN]}}
+    kinds: tuple[dict[str, Any], ...] = (
+        {"traffic_allocation": 1, "weights": (1, 9)},
+        {"unit": "user", "weights": (1, 1, 0)},
+        {"url": "/p/", "status": "archived"},
+        {"targeting_rules": german, "weights": (1, 1, 1)},
+    )
+    for fields in kinds:
+        experiment = build(**{"status": "completed", "completed_at": STARTED + timedelta(days=7), **fields})
+        rollout = Rollout(id=f"rol_{experiment.id[4:]}", variant_id="var_1", started_at=STARTED)
+        known = [{"country": "DE"}, {"country": "FR"}, {}]
+        visits = [
+            _visit(draw, {"attributes": attributes, "stored": stored, "url": url})
+            for attributes in known
+            for stored in (0, 1, None)
+            for url in (HOME, f"{HOME}p/1")
+        ]
+        yield "rollouts", "UTC", replace(experiment, rollout=rollout), visits

@@ -31,6 +31,7 @@ class _Sent(msgspec.Struct):
     time_zone: str
     settings: dict[str, Any]
     experiments: list[dict[str, Any]]
+    rollouts: list[dict[str, Any]] = []
 
 
 _decode: Final = msgspec.json.Decoder(_Sent).decode
@@ -38,7 +39,7 @@ _decode: Final = msgspec.json.Decoder(_Sent).decode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Configuration:
-    """The live experiments of a project, by id and by test key."""
+    """The live experiments and the rollouts of a project, by id and by test key."""
 
     project_id: str
     time_zone: str
@@ -57,7 +58,7 @@ class Configuration:
             sent = _decode(content)
         except msgspec.MsgspecError as error:
             raise UnreadableConfigurationError(f"the configuration cannot be read: {error}") from error
-        experiments = list(_readable(sent.experiments))
+        experiments = list(_readable([*sent.experiments, *sent.rollouts]))
         by_name = {one.test_key: one for one in experiments} | {one.id: one for one in experiments}
         return cls(sent.project_id, sent.time_zone, sent.settings, by_name)
 

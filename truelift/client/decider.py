@@ -47,7 +47,7 @@ class Decider:
             return _excluded(test_key, visitor, "the experiments are not known yet")
         experiment = configuration.experiments.get(test_key)
         if experiment is None:
-            reason = f"the project has no running or paused experiment {test_key!r}"
+            reason = f"the project has no running, paused or shipped experiment {test_key!r}"
             return _excluded(test_key, visitor, reason)
         unit = _unit_id(experiment, visitor)
         decision = self._decide(configuration, experiment, visitor, assigned, forced)
@@ -58,7 +58,8 @@ class Decider:
                 return _excluded(experiment.test_key, visitor, UNSETTLED)
             self.hold(visitor, answers)
             decision = self._decide(configuration, experiment, visitor, answers, None)
-        self.decided.remember(decision)
+        if decision.status != "rollout":
+            self.decided.remember(decision)
         return decision
 
     def hold(self, visitor: Visitor, answers: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ from engine.validation.sent_ids import id_text
 from pipeline.events.attributes import InvalidAttributesError
 from truelift.client.client import Client
 from truelift.client.decisions import Decision
+from truelift.client.visitor_calls import UNCOUNTED
 
 START_SECONDS: Final = 5.0
 # Attributes of the evaluation context that are no attributes of the visitor.
@@ -25,6 +26,7 @@ _REASONS: Final[Mapping[str, Reason]] = {
     "existing": Reason.SPLIT,
     "forced": Reason.TARGETING_MATCH,
     "excluded": Reason.DEFAULT,
+    "rollout": Reason.TARGETING_MATCH,
 }
 Value = TypeVar("Value")
 
@@ -144,7 +146,11 @@ class TrueliftProvider(AbstractProvider):
         if not self._client.is_ready:
             return ErrorCode.PROVIDER_NOT_READY, "the experiments are not known yet", Reason.ERROR
         if not self._client.has_experiment(flag_key):
-            return ErrorCode.FLAG_NOT_FOUND, f"no running or paused experiment {flag_key!r}", Reason.ERROR
+            return (
+                ErrorCode.FLAG_NOT_FOUND,
+                f"no running, paused or shipped experiment {flag_key!r}",
+                Reason.ERROR,
+            )
         if context is None or not context.targeting_key:
             return ErrorCode.TARGETING_KEY_MISSING, "the targeting key is the visitor id", Reason.ERROR
         try:
@@ -188,7 +194,10 @@ def _details(decision: Decision, default: Value, value: Value) -> FlagResolution
     reason = _REASONS[decision.status]
     if decision.variant is None:
         return FlagResolutionDetails(default, reason=reason, flag_metadata={"explanation": decision.reason})
-    metadata = {"experiment_id": decision.experiment_id or "", "variant_id": decision.variant_id or ""}
+    metadata = {"variant_id": decision.variant_id or ""}
+    if decision.status not in UNCOUNTED:
+        # By which the exposure is recorded.
+        metadata["experiment_id"] = decision.experiment_id or ""
     if decision.unit_id is not None:
         metadata["unit_id"] = decision.unit_id
     return FlagResolutionDetails(value, reason=reason, variant=decision.variant, flag_metadata=metadata)

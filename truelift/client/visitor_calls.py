@@ -22,6 +22,8 @@ from truelift.client.outbox import CAPACITY, Outbox
 logger: Final = logging.getLogger("truelift.client")
 
 DEFAULT_REVENUE_EVENT: Final = "purchase"
+# Variants that are no part of a test: of a preview, and of a rollout.
+UNCOUNTED: Final = frozenset({"forced", "rollout"})
 
 
 class VisitorCalls:
@@ -67,7 +69,7 @@ class VisitorCalls:
         return self._outbox.refused
 
     def has_experiment(self, test_key: str) -> bool:
-        """Return whether an experiment of this test key or id is running or paused, as far as is known."""
+        """Return whether an experiment of this test key or id runs, is paused or shipped, as far as known."""
         configuration = self._polling.configuration
         return configuration is not None and test_key in configuration.experiments
 
@@ -129,12 +131,12 @@ class VisitorCalls:
         attributes: Mapping[str, Any] | None = None,
         assigned: Assigned | None = None,
     ) -> None:
-        """Record that a visitor saw the variant of a decision: once in this process, and no forced one.
+        """Record that a visitor saw the variant of a decision: once in this process, and no uncounted one.
 
         The id of the unit goes with it, also where the call does not name it. `AssignedVariants` keep it for
         the cookie.
         """
-        if decision.experiment_id is None or decision.variant_id is None or decision.status == "forced":
+        if decision.experiment_id is None or decision.variant_id is None or decision.status in UNCOUNTED:
             return
         experiment = self._experiment(decision.experiment_id)
         if isinstance(assigned, AssignedVariants) and experiment is not None:

@@ -25,7 +25,7 @@ export const assignVariant = (experiment, unit, storedVariantId) => {
   const { variants, status, traffic, thresholds } = experiment;
   const stored = variants.findIndex(({ id }) => id === storedVariantId);
   if (stored >= 0) return stored;
-  if (status !== "running" || unitHash(experiment, "t", unit) >= traffic) return null;
+  if (status === "paused" || unitHash(experiment, "t", unit) >= traffic) return null;
   const own = unitHash(experiment, "v", unit);
   const index = thresholds.findIndex((threshold) => own < threshold);
   return index < 0 ? null : index;

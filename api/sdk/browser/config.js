@@ -25,7 +25,8 @@
  * @property {string} id
  * @property {string} test_key
  * @property {"visual" | "redirect" | "personalization"} type
- * @property {"running" | "paused"} status
+ * @property {"running" | "paused" | "rollout"} status
+ * @property {string} [experiment_id] of a rollout, which counts nobody
  * @property {Unit | null} [unit] that is assigned, null for the visitor
  * @property {string} salt
  * @property {number} bucketing_version
@@ -70,6 +71,7 @@
  * @property {{ event_name: string, value_param: string | null }[]} ga4_events
  * @property {import("./automaton.js").Automaton[]} automata
  * @property {Experiment[]} experiments
+ * @property {Experiment[]} rollouts shipped variants, which everybody eligible gets
  */
 
 export {};

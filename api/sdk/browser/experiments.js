@@ -33,10 +33,10 @@ const loaded = new Set();
 
 /** @type {(one: Current) => void} */
 const expose = ({ experiment, variant, index }) => {
-  const { id, test_key } = experiment;
+  const { id, experiment_id, test_key } = experiment;
   const place = placeOf(experiment);
   const key = `${visitorId()} ${place} ${variant.id}`;
-  if (exposed.has(key)) return;
+  if (exposed.has(key) || experiment_id) return;
   exposed.add(key);
   record("exposure", { experiment_id: id, variant_id: variant.id, attributes: knownAttributes() });
   whenActive(() => {
@@ -203,5 +203,5 @@ export const variantOf = (testKey, isPeek) => {
     else start(one);
   }
   const { changes, ...shown } = variant;
-  return { ...shown, index, experiment_id: experiment.id };
+  return { ...shown, index, experiment_id: experiment.experiment_id || experiment.id };
 };

@@ -44,9 +44,10 @@ const unitOf = ({ unit }) => (unit ? parts.unitId?.(unit, visit()) : visitorId()
 /** @type {(experiment: Experiment) => string} */
 export const placeOf = (experiment) => placeOfUnit(experiment, unitOf(experiment));
 
-/** @type {(experiment: Experiment) => boolean} */
+/** What lets a late page show an experiment, since nobody is counted anew: a variant, or a rollout. */
+/** @type {(experiment: Experiment) => string | undefined} */
 export const hasVariant = (experiment) =>
-  Boolean(storedVariant(placeOf(experiment), experiment.variants));
+  experiment.experiment_id || storedVariant(placeOf(experiment), experiment.variants);
 
 /** Whether an experiment can be shown and counted here: where no redirect can be kept, none is in any arm. */
 /** @type {(experiment: Experiment) => boolean | undefined} */

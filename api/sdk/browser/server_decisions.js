@@ -1,5 +1,6 @@
 // Decisions of the server: patterns that are too large for a browser, and drafts in a preview.
 
+import { decisionsOf } from "./answered_decisions.js";
 import { post } from "./script.js";
 
 /**
@@ -11,7 +12,7 @@ import { post } from "./script.js";
 export const askServer = async (visit) => {
   try {
     const answer = await post("init", JSON.stringify(visit));
-    return answer.ok ? (await answer.json()).assignments : [];
+    return answer.ok ? decisionsOf(await answer.json()) : [];
   } catch {
     return [];
   }

@@ -9,6 +9,8 @@ import type { Attributes } from "./types.js";
 export interface SdkConfig {
   readonly schema: number;
   readonly experiments: readonly { readonly id: string; readonly test_key: string }[];
+  /** Shipped variants, which everybody eligible gets. */
+  readonly rollouts?: readonly { readonly experiment_id: string }[];
 }
 
 /** A visitor on a page. */
@@ -63,9 +65,10 @@ export const decide = (
   const { visitor_id, user_id = null, url = "", attributes = {} } = visit;
   const here = { visitor_id, user_id, url, attributes };
   return Object.fromEntries(
-    known.experiments.map((experiment) => {
-      const { id } = experiment;
-      const { index, needsServer } = decider.decide(experiment, here, () => stored[id]);
+    [...known.experiments, ...(known.rollouts ?? [])].map((experiment) => {
+      const id = experiment.experiment_id ?? experiment.id;
+      // Under the id of a rollout nothing is kept.
+      const { index, needsServer } = decider.decide(experiment, here, () => stored[experiment.id]);
       return [id, needsServer ? "ask" : index];
     }),
   );

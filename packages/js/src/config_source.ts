@@ -40,6 +40,7 @@ export const createConfigSource = (
     if (received !== text) {
       const config: Config = JSON.parse(received);
       if (!Array.isArray(config.experiments)) throw new Error("the answer is no configuration");
+      config.experiments.push(...(config.rollouts ?? []));
       connection.follow(config);
       onConfig(config);
       text = received;

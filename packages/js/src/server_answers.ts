@@ -1,5 +1,6 @@
 // Answers of the service on experiments that only it can decide: asked for once, and kept.
 
+import { decisionsOf } from "../../../api/sdk/browser/answered_decisions.js";
 import { TIMEOUT_MS } from "../../../api/sdk/browser/event_order.js";
 import type { ServerDecision, Visit } from "../../../api/sdk/browser/parts.js";
 import type { Connection } from "./connection.js";
@@ -15,9 +16,9 @@ export const askServer = async (
     // An empty address is none.
     const body = JSON.stringify({ ...visit, url: visit.url || undefined });
     const answer = await connection.post("init", body, { signal: abort.signal });
-    const { assignments } = answer.ok ? await answer.json() : { assignments: [] };
+    const received = answer.ok ? await answer.json() : { assignments: [] };
     // Something else than the service may answer.
-    return Array.isArray(assignments) ? assignments : [];
+    return Array.isArray(received.assignments) ? decisionsOf(received) : [];
   } catch {
     return [];
   } finally {

@@ -18,7 +18,7 @@ export const variantOf = (experiment: Experiment, index: number, isPublic: boole
     isControl: is_control,
     payload,
     id,
-    experimentId: experiment.id,
+    experimentId: experiment.experiment_id ?? experiment.id,
   });
 };
 

@@ -46,6 +46,12 @@ class GoalOutline(msgspec.Struct, dict=True):
         return str(self.tracking.get("currency", usual))
 
 
+class RolloutOutline(msgspec.Struct):
+    """Whether a rollout lasts."""
+
+    ended_at: datetime | None = None
+
+
 class ExperimentOutline(msgspec.Struct):
     """What requests need of an experiment that is not served, decoded without validating all of it."""
 
@@ -56,6 +62,12 @@ class ExperimentOutline(msgspec.Struct):
     variants: tuple[VariantOutline, ...] = ()
     goals: tuple[GoalOutline, ...] = ()
     completed_at: datetime | None = None
+    rollout: RolloutOutline | None = None
+
+    @property
+    def is_rolled_out(self) -> bool:
+        """Whether a shipped variant is shown to everybody."""
+        return self.rollout is not None and self.rollout.ended_at is None
 
 
 _decode_outline: Final = msgspec.json.Decoder(ExperimentOutline).decode

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Insert, Text, Update, cast, func, select
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import STARTED
 from engine.design.metrics.metric import Metric
+from engine.design.rollout_conflicts import TESTS, Beside
 from engine.errors import InvalidDesignError, Problem
 from engine.vocabulary import Status
 from pipeline.store.catalog.audit import changes_between, record
@@ -30,6 +31,7 @@ from pipeline.store.catalog.webhooks.message_queue import announce_change
 from pipeline.store.documents import document_from, document_of, value_from
 
 Decide = Callable[[Experiment], Experiment]
+DecideBeside = Callable[[Experiment, Beside], Experiment]
 DecideByMetrics = Callable[[Experiment, Mapping[str, Metric]], Experiment]
 
 
@@ -156,6 +158,19 @@ class Experiments:
             metrics = metrics_of(connection, project_id)
             return _save_steps(connection, account_id, experiment, [(actor, lambda it: decide(it, metrics))])
 
+    def change_beside(
+        self, project_id: str, experiment_id: str, decide: DecideBeside, *, actor: str
+    ) -> Experiment:
+        """Change an experiment by a function of it, and of the tests and rollouts beside it; as `change`."""
+        with self._database.write() as connection:
+            account_id = lock_project(connection, project_id)
+            experiment = _experiment_from(_locate(connection, project_id, experiment_id, lock=True))
+            address = projects.c.document["url"].as_string()
+            site = connection.execute(select(address).where(projects.c.id == project_id)).scalar_one()
+            others = [one for one in _tests_and_rollouts(connection, project_id) if one.id != experiment_id]
+            beside = Beside(others, site)
+            return _save_steps(connection, account_id, experiment, [(actor, lambda it: decide(it, beside))])
+
     def delete(
         self, project_id: str, experiment_id: str, decide: Callable[[Experiment], object], *, actor: str
     ) -> None:
@@ -216,6 +231,17 @@ def experiments_in(connection: Connection, project_id: str, statuses: Iterable[S
         experiments.c.created_at, experiments.c.id
     )
     return [_experiment_from(text) for text in connection.scalars(query)]
+
+
+def _tests_and_rollouts(connection: Connection, project_id: str) -> list[Experiment]:
+    """List the experiments of a project that change pages, oldest first."""
+    # The id of a rollout begins so; the text may stand elsewhere, too.
+    has_rollout = cast(experiments.c.document, Text).contains('"rol_', autoescape=True)
+    query = _DOCUMENT.where(
+        experiments.c.project_id == project_id, experiments.c.status.in_(TESTS) | has_rollout
+    ).order_by(experiments.c.created_at, experiments.c.id)
+    found = map(_experiment_from, connection.scalars(query))
+    return [one for one in found if one.status in TESTS or one.shipped is not None]
 
 
 def save_change(

@@ -89,3 +89,60 @@ def test_an_alarm_is_accepted_by_name_or_nothing_is_shipped(shop: Shop, customer
     assert [(one["risk"], one["message"]) for one in accepted] == [
         ("sample_ratio", error["details"][0]["message"])
     ]
+
+
+def seen_by(shop: Shop, visitor_id: str, **visit: Any) -> tuple[Any, Any]:
+    """The variant of a visitor by `init` in the test, and in the rollout; None without."""
+    body = {"visitor_id": visitor_id, "url": shop.experiment["url"], **visit}
+    answer = shop.post("/api/v1/sdk/init", body).json()
+    return tuple(
+        next((one["variant_id"] for one in answer[name]), None) for name in ("assignments", "rollouts")
+    )  # type: ignore[return-value] # of two
+
+
+def test_everybody_eligible_gets_what_was_shipped_until_the_rollout_ends(
+    shop: Shop, customer: Customer
+) -> None:
+    path = path_of(shop)
+    control, shipped = (one["id"] for one in shop.experiment["variants"])
+    first = {f"visitor-{number}": seen_by(shop, f"visitor-{number}")[0] for number in range(8)}
+    assert set(first.values()) == {control, shipped}
+    rollout = customer.ship(path).json()["data"]["rollout"]
+    assert (rollout["variant_id"], rollout["ended_at"]) == (shipped, None)
+    assert {seen_by(shop, visitor) for visitor in first} == {(None, shipped)}
+    assert seen_by(shop, "visitor-1", url="https://shop.example/elsewhere") == (None, None)
+    counted = shop.post("/api/v1/sdk/track", {"batch": [shop.exposure(variant_id=shipped)]}).json()
+    assert counted["results"][0]["code"] == "not_counted"
+    flag = shop.post(
+        f"/ofrep/v1/evaluate/flags/{shop.experiment['test_key']}",
+        {"context": {"targetingKey": "visitor-1"}},
+        X_API_Key=shop.sdk_key,
+    ).json()
+    assert (flag["value"], flag["reason"], flag["variant"]) == (True, "TARGETING_MATCH", "Treatment")
+    config = shop.customer.client.get("/api/v1/sdk/config", headers={"X-SDK-Key": shop.sdk_key}).json()
+    (described,) = config["rollouts"]
+    assert (config["experiments"], described["id"]) == ([], rollout["id"])
+    assert (described["experiment_id"], described["thresholds"]) == (shop.experiment["id"], [0, 2**32])
+    script = shop.customer.client.get(f"/sdk/v1/{shop.sdk_key}.js").text
+    assert "CONFIG.rollouts" in script
+    assert customer.post(f"{path}/archive").status_code == 200
+    assert seen_by(shop, "visitor-1") == (None, shipped)
+    ended = customer.post(f"{path}/rollout/end").json()["data"]
+    assert (ended["status"], ended["rollout"]["ended_at"]) == ("archived", ended["updated_at"])
+    assert seen_by(shop, "visitor-1") == (None, None)
+    error_of(customer.post(f"{path}/rollout/end"), 422, "no_rollout")
+
+
+def test_a_rollout_and_a_test_do_not_change_the_same_in_either_order(shop: Shop, customer: Customer) -> None:
+    project = f"/projects/{shop.project_id}"
+    other = customer.an_experiment(project, name="Other")
+    assert customer.post(f"{other}/start").status_code == 200
+    error = error_of(customer.ship(path_of(shop)), 422, "rollout_conflict")
+    assert (fields_of(error), "'Other'" in error["details"][0]["message"]) == (["variants"], True)
+    assert customer.ship(path_of(shop), rollout=False).json()["data"]["rollout"] is None
+    assert customer.ship(other).status_code == 200
+    third = customer.an_experiment(project, name="Third")
+    error = error_of(customer.post(f"{third}/start"), 422, "rollout_conflict")
+    assert "the rollout of 'Other'" in error["details"][0]["message"]
+    assert customer.post(f"{other}/rollout/end").status_code == 200
+    assert customer.post(f"{third}/start").status_code == 200

@@ -28,8 +28,9 @@ def script() -> Iterator[JavaScript]:
 
 
 def experiment_of(case: dict[str, Any]) -> dict[str, Any]:
-    of_config = VECTORS["configs"][case["config"]]["experiments"]
-    (found,) = (one for one in of_config if one["id"] == case["experiment"])
+    config = VECTORS["configs"][case["config"]]
+    shown = [*config["experiments"], *config["rollouts"]]
+    (found,) = (one for one in shown if one.get("experiment_id", one["id"]) == case["experiment"])
     return dict(found)
 
 
@@ -71,10 +72,13 @@ def test_the_browser_decides_every_case_of_the_present(script: JavaScript) -> No
     for case in CASES:
         if "first_seen" in case:
             continue
-        config = {**VECTORS["configs"][case["config"]], "experiments": [experiment_of(case)]}
+        experiment = experiment_of(case)
+        config = {**VECTORS["configs"][case["config"]], "experiments": [experiment]}
+        # Nothing is kept under the id of a rollout.
+        stored = None if "experiment_id" in experiment else case.get("stored")
         visit = {name: case.get(name) for name in ("visitor_id", "user_id", "url")}
         visit["attributes"] = case.get("attributes", {})
-        found = script.call("vector", config, visit, case.get("stored"), case.get("now", now))
+        found = script.call("vector", config, visit, stored, case.get("now", now))
         if found != case["expected"]:
             different.append((case, found))
     assert different == []

@@ -98,6 +98,7 @@ def changing(*actions: str) -> list[dict[str, Any]]:
         ({"experiments": [{"type": "redirect", "variants": changing("replace")}]}, ["redirects"]),
         ({"experiments": [{"variants": changing("modify_style", "remove")}]}, []),
         ({"experiments": [{"variants": changing("remove", "modify_text")}]}, ["changes"]),
+        ({"rollouts": [{"variants": changing("modify_text")}]}, ["rollouts", "changes"]),
         ({"automata": [{}]}, ["targeting"]),
         ({"settings": {"consent_source": "tcf"}}, ["consent"]),
     ],
@@ -109,6 +110,7 @@ def test_only_parts_that_are_needed_are_sent(content: dict[str, Any], parts: lis
         "ga4_events": [],
         "automata": [],
         "experiments": [],
+        "rollouts": [],
     }
     experiment = {
         "type": "visual",
@@ -117,8 +119,10 @@ def test_only_parts_that_are_needed_are_sent(content: dict[str, Any], parts: lis
         "trigger": "direct",
         "variants": changing(),
     }
-    experiments = [experiment | one for one in content.get("experiments", [])]
-    assert parts_needed({**plain, **content, "experiments": experiments}) == parts
+    shown = {
+        name: [experiment | one for one in content.get(name, [])] for name in ("experiments", "rollouts")
+    }
+    assert parts_needed({**plain, **content, **shown}) == parts
 
 
 def test_a_tag_is_answered_304_until_something_changes(shop: Shop) -> None:

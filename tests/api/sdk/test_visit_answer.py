@@ -53,7 +53,7 @@ def by_schema(visitor_id: str, decisions: list[VariantDecision]) -> bytes:
         for one in decisions
         for goal in one.experiment.goals
     ]
-    answer = VisitAnswer(visitor_id=visitor_id, assignments=assignments, goals=goals)
+    answer = VisitAnswer(visitor_id=visitor_id, assignments=assignments, rollouts=[], goals=goals)
     return answer.model_dump_json().encode()
 
 

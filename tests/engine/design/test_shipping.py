@@ -7,13 +7,13 @@ import pytest
 
 from engine.design.conclusion import OpenRisk, ShipRequest
 from engine.design.experiment import Experiment
-from engine.design.lifecycle import complete
-from engine.design.shipping import Decider, ship
+from engine.design.lifecycle import archive, complete
+from engine.design.shipping import Decider, end_rollout, ship
 from engine.errors import InvalidDesignError, TransitionError
 from tests.builders import NOW, an_experiment
 
 LATER = NOW + timedelta(hours=1)
-ADA = Decider("mem_1", "Ada")
+ADA = Decider("mem_1", "Ada", "rol_1")
 RISKS = (OpenRisk(risk="sample_ratio", message="Split."), OpenRisk(risk="goal_2", message="Harm."))
 
 
@@ -72,3 +72,23 @@ def test_keeping_the_control_accepts_no_risk() -> None:
     found = shipped(an_experiment(status="running"), decision="keep_control", variant_id=None, risks=RISKS)
     assert found.conclusion is not None
     assert found.conclusion.accepted_risks == ()
+
+
+def test_a_rollout_lasts_from_the_decision_to_its_end() -> None:
+    found = shipped(an_experiment(status="running"))
+    assert found.rollout is not None
+    assert (found.rollout.id, found.rollout.started_at, found.rollout.ended_at) == ("rol_1", LATER, None)
+    assert found.shipped == found.variants[1]
+    end = LATER + timedelta(days=60)
+    ended = end_rollout(archive(found, now=LATER), now=end)
+    assert ended.rollout is not None
+    assert (ended.status, ended.rollout.ended_at, ended.shipped) == ("archived", end, None)
+    for without in (ended, an_experiment(status="running")):
+        with pytest.raises(TransitionError) as error:
+            end_rollout(without, now=end)
+        assert error.value.code == "no_rollout"
+
+
+def test_what_a_site_has_built_in_or_does_not_want_is_not_rolled_out() -> None:
+    for fields in ({"rollout": False}, {"decision": "keep_control", "variant_id": None}):
+        assert shipped(an_experiment(status="running"), **fields).rollout is None

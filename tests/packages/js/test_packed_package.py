@@ -219,7 +219,8 @@ ANSWERS = """JSON.stringify(vectors.cases.map((one) => {
   const config = vectors.configs[one.config];
   const experiments = config.experiments.filter(({ id }) => id === one.experiment);
   const stored = one.stored ? { [one.experiment]: one.stored } : {};
-  const answers = decide({ ...config, experiments }, one, stored, new Date(one.now ?? given[0]));
+  const rollouts = config.rollouts.filter(({ experiment_id }) => experiment_id === one.experiment);
+  const answers = decide({ ...config, experiments, rollouts }, one, stored, new Date(one.now ?? given[0]));
   return answers[one.experiment];
 }))"""
 NOW = USUAL_TIME.isoformat()

@@ -34,21 +34,22 @@ def vector_frames() -> list[VectorFrame]:
     return [
         frame
         for number, config in enumerate(vectors["configs"])
-        for experiment in config["experiments"]
+        for experiment in (*config["experiments"], *config["rollouts"])
         for frame in _frames(
             experiment,
             config["time_zone"],
             [
                 case
                 for case in vectors["cases"]
-                if (case["config"], case["experiment"]) == (number, experiment["id"])
+                if (case["config"], case["experiment"])
+                == (number, experiment.get("experiment_id", experiment["id"]))
             ],
         )
     ]
 
 
 def _frames(experiment: dict[str, Any], zone: str, cases: list[dict[str, Any]]) -> Iterator[VectorFrame]:
-    unit = experiment["definition"]["unit"]
+    unit = "visitor" if "experiment_id" in experiment else experiment["definition"]["unit"]
     used = [case for case in cases if _is_expressed(case, experiment)]
     if not used:
         return
@@ -71,7 +72,7 @@ def _is_expressed(case: dict[str, Any], experiment: dict[str, Any]) -> bool:
     nested = case.get("attributes", {}).get("custom_dimensions", {})
     return (
         "stored" not in case
-        and experiment["status"] == "running"
+        and experiment["status"] != "paused"
         and case["expected"] != ASK
         # A column has one type, and weights that changed need the time.
         and (account is None or isinstance(account, str))

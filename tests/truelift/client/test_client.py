@@ -148,7 +148,7 @@ def test_a_change_of_the_experiment_arrives(client: Client, experiment: RunningE
     assert client.decide(experiment.test_key, "v1").status == "existing"
     experiment.customer.post(f"{experiment.path}/complete")
     wait_until(lambda: not client.has_experiment(experiment.test_key))
-    assert "no running or paused experiment" in client.decide(experiment.test_key, "v1").reason
+    assert "no running, paused or shipped experiment" in client.decide(experiment.test_key, "v1").reason
 
 
 def test_a_preview_counts_nobody(client: Client, experiment: RunningExperiment) -> None:

@@ -31,11 +31,14 @@ _EVENTS: Final[Mapping[Status, Event]] = {
 
 
 def announce_change(connection: Connection, before: Experiment, after: Experiment) -> None:
-    """Queue messages about a new status and a conclusion, in the caller's transaction."""
+    """Queue messages about a new status, a conclusion and a rollout, in the caller's transaction."""
     _announce_status(connection, before, after)
     if after.conclusion is not None and before.conclusion is None:
         told = {name: getattr(after.conclusion, name) for name in ("decision", "variant_id", "note")}
         announce(connection, after, "experiment.concluded", told, at=after.updated_at)
+    if before.shipped is not None and after.shipped is None:
+        told = {"variant_id": before.shipped.id}
+        announce(connection, after, "experiment.rollout_ended", told, at=after.updated_at)
 
 
 def _announce_status(connection: Connection, before: Experiment, after: Experiment) -> None:

@@ -12,6 +12,7 @@ Event = Literal[
     "experiment.completed",
     "experiment.archived",
     "experiment.concluded",
+    "experiment.rollout_ended",
     "experiment.decision",
     "experiment.health_alarm",
 ]

@@ -78,6 +78,7 @@ def a_config(*experiments: dict[str, Any], **fields: Any) -> dict[str, Any]:
         "ga4_events": [],
         "automata": [],
         "experiments": list(experiments),
+        "rollouts": [],
     } | fields
 
 

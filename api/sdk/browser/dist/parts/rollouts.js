@@ -1,0 +1,1 @@
+function(PARTS,CONFIG){CONFIG.experiments.push(...CONFIG.rollouts);}

@@ -1,0 +1,3 @@
+// Part: rollouts, which are shown beside the experiments.
+
+CONFIG.experiments.push(...CONFIG.rollouts);
