@@ -16,6 +16,7 @@ from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
 from api.dashboard.results_page.results_content import OPTIONS, PageAddress, results_content
 from api.dashboard.sessions import SignedIn
+from engine.analysis.results.verdict_words import LIFE_WORDS
 from engine.design.edit_locks import is_closed
 from engine.design.lifecycle import EFFECTS, UNSTARTED, triggers_in
 from engine.vocabulary import LifecycleTrigger
@@ -40,6 +41,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         session=session,
         address=address,
         experiment=experiment,
+        life=LIFE_WORDS[experiment["status"]],
         steps=triggers_in(experiment["status"]),
         is_editable=not is_closed(experiment["status"]),
         query=urlencode(asked),

@@ -47,7 +47,8 @@ def annotations(
     notes = [Note(day=local_day(experiment.started_at, timezone), text="started")]
     for pause in experiment.pauses:
         until = None if pause.ended_at is None else local_day(pause.ended_at, timezone)
-        notes.append(Note(day=local_day(pause.started_at, timezone), text="paused", until=until))
+        day = local_day(pause.started_at, timezone)
+        notes.append(Note(day=day, text="paused", until=None if until == day else until))
     if reached_at is not None:
         notes.append(Note(day=local_day(reached_at, timezone), text="plan reached: the one planned look"))
     for entry in trail:

@@ -65,10 +65,15 @@ class GoalTable:
         return any(group.title == "Guardrails" for group in self.groups)
 
 
-def goal_table(report: Report, *, shows_all: bool) -> GoalTable:
-    """Arrange the goals: all variants of the primary one, and of the others as many as there is room for."""
+def goal_table(report: Report, *, shows_all: bool, variant_id: str | None = None) -> GoalTable:
+    """Arrange the goals: all variants of the primary one, and of the others as many as there is room for.
+
+    A variant that is named is shown alone.
+    """
     by_role = _by_role(report.goals)
     chosen = _choose(by_role, shows_all=shows_all)
+    if variant_id in {variant.id for variant in report.experiment.variants if not variant.is_control}:
+        chosen = {goal.goal.id: _only(goal, variant_id) for goal in report.goals}
     axis = axis_of(_decided_intervals(report, chosen))
     groups = []
     for title, goals in by_role.items():
@@ -106,6 +111,10 @@ def bar_of(
         # A guardrail on the safe side of its limit is no gain.
         tone="neutral" if word.shape == "equal" else word.tone,
     )
+
+
+def _only(goal: GoalReport, variant_id: str | None) -> list[VariantResult]:
+    return [one for one in goal.variants if one.variant_id == variant_id]
 
 
 def _by_role(goals: Iterable[GoalReport]) -> dict[str, list[GoalReport]]:

@@ -10,6 +10,7 @@ from api.dashboard.results_page.chart_notes import Note
 
 _MOST_TICKS: Final = 6
 _DAYS_SHOWN: Final = 7
+_ALONE: Final = 1.5
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -88,7 +89,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A plot with all that it shows; `end` names the last point."""
+    """A plot with all that it shows; `end` is the last point: its place from left and top, and its words."""
 
     summary: str
     days: Days
@@ -97,7 +98,7 @@ class Plot:
     lines: tuple[Line, ...] = ()
     readings: tuple[Reading, ...]
     zone: tuple[float, float] | None = None
-    end: tuple[float, str, str] | None = None
+    end: tuple[float, float, str, str] | None = None
     notes: tuple[Note, ...] = ()
 
     @property
@@ -129,14 +130,16 @@ def bars_of(days: Days, scale: Scale, bars: Iterable[tuple[date, float, str]]) -
 
 
 def points_of(days: Days, scale: Scale, values: Iterable[tuple[date, float]]) -> str:
-    """Write the points of a line."""
-    return " ".join(f"{days.at(day):g},{scale.at(value):g}" for day, value in values)
+    """Write the points of a line; a day alone is drawn with some width, or nothing would be seen of it."""
+    sides = (-_ALONE, _ALONE) if days.number == 1 else (0.0,)
+    return " ".join(f"{days.at(day) + side:g},{scale.at(value):g}" for day, value in values for side in sides)
 
 
 def band_of(days: Days, scale: Scale, spans: Sequence[tuple[date, float, float]]) -> str:
     """Write the outline of a band: its upper ends forth, and its lower ends back."""
-    upper = points_of(days, scale, ((day, high) for day, _, high in spans))
-    return f"{upper} {points_of(days, scale, ((day, low) for day, low, _ in reversed(spans)))}"
+    upper = points_of(days, scale, ((day, high) for day, _, high in spans)).split()
+    lower = points_of(days, scale, ((day, low) for day, low, _ in spans)).split()
+    return " ".join((*upper, *reversed(lower)))
 
 
 def nice_step(least: float) -> float:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
 from typing import Final
 
 from api.dashboard.formats import ABSENT, percent, percent_of, words
@@ -61,11 +60,6 @@ def level(value: float) -> str:
     return f"{value:g}%"
 
 
-def short_day(value: date) -> str:
-    """Format a day without its year."""
-    return day_words(value)
-
-
 def _signed(metric: Metric, value: float | None) -> str:
     if value is None:
         return ABSENT
@@ -89,7 +83,7 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "p_text": p_words,
     "check_fix": check_fix,
     "level": level,
-    "short_day": short_day,
+    "chart_day": day_words,
     "steps": steps_text,
     "dimension_words": dimension_words,
 }

@@ -80,7 +80,11 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
             reached_on=None if reached is None else day_words(local_day(reached, timezone)),
             is_filtered=bool(asked.query.filters.given),
         ),
-        "table": goal_table(report, shows_all=page.options.get("goals") == "all"),
+        "table": goal_table(
+            report,
+            shows_all=page.options.get("goals") == "all",
+            variant_id=page.options.get("variant"),
+        ),
         "time": _time_chart(report, page, leader, _notes(asked, report)),
         "forest": None if page.filters else _forest(asked, report, leader),
         "filters": filters_of(available, page.filters),

@@ -58,7 +58,7 @@ def draw_change(report: Report, goal: GoalReport, shown: VariantResult | None, m
             days, ((one.day, f"{_change_words(one)}, {one.visitors:,} visitors") for one in lifts)
         ),
         zone=(scale.at(margin), round(scale.at(-margin) - scale.at(margin), 2)),
-        end=(scale.at(last.lift), signed(last.lift), day_words(last.day)),
+        end=(days.at(last.day), scale.at(last.lift), signed(last.lift), day_words(last.day)),
     )
 
 

@@ -1,7 +1,8 @@
 // Adds to charts over time what the pointer or the arrow keys are on, in words; without it they have titles.
+// Adds a search to a long table of goals.
 
 /** @param {HTMLElement} chart */
-const add = (chart) => {
+const addReading = (chart) => {
   const plot = /** @type {SVGElement} */ (chart.querySelector("svg.plot"));
   const days = [...chart.querySelectorAll("rect")].filter((one) => one.querySelector("title"));
   const line = document.createElement("p");
@@ -30,4 +31,32 @@ const add = (chart) => {
 };
 
 for (const chart of document.querySelectorAll("[data-plot]"))
-  add(/** @type {HTMLElement} */ (chart));
+  addReading(/** @type {HTMLElement} */ (chart));
+
+const MOST_GOALS = 12;
+
+/** @param {HTMLElement} goals */
+const addSearch = (goals) => {
+  const openers = [...goals.querySelectorAll("tr:has(> th > .open)")];
+  if (openers.length <= MOST_GOALS) return;
+  const input = document.createElement("input");
+  input.className = "find";
+  input.type = "search";
+  input.placeholder = `Find one of ${openers.length} goals`;
+  input.setAttribute("aria-label", "Find a goal");
+  goals.querySelector("header")?.append(input);
+  input.addEventListener("input", () => {
+    const wanted = input.value.trim().toLowerCase();
+    for (const fold of goals.querySelectorAll("details.fold"))
+      fold.toggleAttribute("open", wanted !== "");
+    let isShown = true;
+    for (const row of goals.querySelectorAll("tr:not(.group, thead tr, .counts tr)")) {
+      const name = row.querySelector(".open summary")?.textContent;
+      if (name) isShown = name.toLowerCase().includes(wanted);
+      row.toggleAttribute("hidden", !isShown);
+    }
+  });
+};
+
+const goals = document.querySelector("section:has(> table.goals)");
+if (goals) addSearch(/** @type {HTMLElement} */ (goals));

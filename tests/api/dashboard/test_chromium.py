@@ -66,7 +66,7 @@ def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
     page.click("text=One page")
     page.click("a:text('Start')")
     page.click("button:text('Start')")
-    page.wait_for_selector(".status.running")
+    page.wait_for_selector(".life.running")
     assert site.customer.data_of(site.draft)["status"] == "running"
     send_visitors(site.customer, site.draft, {0: (400, 20), 1: (200, 20)})
     page.reload()
@@ -138,7 +138,7 @@ def test_an_experiment_is_created_in_the_form_started_fed_and_judged(site: Site)
     page.click("button:text('Save') >> nth=0")
     page.click("a:text('Start')")
     page.click("button:text('Start')")
-    page.wait_for_selector(".status.running")
+    page.wait_for_selector(".life.running")
     created = site.customer.data_of(page.url.removeprefix(site.address))
     assert [one["name"] for one in created["variants"]] == ["Control", "Variant B", "Variant C"]
     assert created["goals"][0]["config"] == {"url": "https://shop.example/thanks"}

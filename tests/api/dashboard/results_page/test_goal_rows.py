@@ -106,3 +106,8 @@ def test_of_too_many_rows_the_best_variant_of_each_goal_is_shown() -> None:
     assert everything.hidden == 0
     assert sum(map(len, words(everything).values())) == 50 * 19
     assert all(group.folded == () for group in everything.groups)
+    alone = goal_table(report, shows_all=False, variant_id="var_7")
+    assert {row.variant.variant_id for group in alone.groups for one in group.shown for row in one.rows} == {
+        "var_7"
+    }
+    assert goal_table(report, shows_all=False, variant_id="var_0") == table

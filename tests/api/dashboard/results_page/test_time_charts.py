@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from api.dashboard.results_page.plot import Days, Scale, nice_step
+from api.dashboard.results_page.plot import Days, Scale, band_of, nice_step
 from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors
 from engine.analysis.analyze import analyze
 from engine.analysis.report.lift_by_day import lift_by_day
@@ -33,7 +33,7 @@ def test_a_change_is_drawn_with_both_bands_and_told_by_day() -> None:
     assert signed(lifts[-1].lift) in plot.readings[-1].text
     assert f"{lifts[-1].visitors:,} visitors" in plot.readings[-1].text
     assert plot.end is not None
-    assert plot.end[1] == signed(lifts[-1].lift)
+    assert plot.end[:3] == (100, plot.scale.at(lifts[-1].lift), signed(lifts[-1].lift))
     top, height = plot.zone or (0.0, 0.0)
     assert (top, top + height) == pytest.approx((plot.scale.at(0.1), plot.scale.at(-0.1)), abs=0.02)
 
@@ -64,7 +64,8 @@ def test_a_goal_without_days_has_its_visitors_alone() -> None:
 def test_places_are_inside_and_numbers_round() -> None:
     days = Days(date(2026, 3, 1), date(2026, 3, 11))
     assert [days.at(days.first + timedelta(days=one)) for one in (-3, 0, 5, 10, 99)] == [0, 0, 50, 100, 100]
-    assert Days(days.first, days.first).at(days.first) == 50
+    alone = Days(days.first, days.first)
+    assert alone.at(days.first) == 50
     scale = Scale(-0.13, 0.41, signed)
     assert [label for label, _, _ in scale.ticks] == [
         "\N{MINUS SIGN}10%",
@@ -76,4 +77,7 @@ def test_places_are_inside_and_numbers_round() -> None:
     ]
     assert [is_zero for _, _, is_zero in scale.ticks].index(True) == 1
     assert (scale.at(9), scale.at(-9)) == (0, 100)
+    # A day alone has some width.
+    outline = band_of(alone, Scale(0, 1, signed), [(days.first, 0.2, 0.8)])
+    assert outline == "48.5,20 51.5,20 51.5,80 48.5,80"
     assert [nice_step(least) for least in (0.011, 0.3, 7, 1000)] == [0.02, 0.5, 10, 1000]
