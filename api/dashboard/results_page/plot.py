@@ -100,6 +100,7 @@ class Plot:
     zone: tuple[float, float] | None = None
     end: tuple[float, float, str, str] | None = None
     notes: tuple[Note, ...] = ()
+    looks: tuple[date, ...] = ()
 
     @property
     def pauses(self) -> list[tuple[float, float]]:

@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -14,7 +15,7 @@ from api.dashboard.results_page.goal_limits import limits_of, row_status
 from api.dashboard.results_page.goal_rows import bar_of, challengers, goal_table
 from api.dashboard.results_page.plot import Plot, day_words
 from api.dashboard.results_page.segment_forest import SegmentForest, segment_forest
-from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors, with_notes
+from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors
 from api.dashboard.results_page.verdict_facts import facts_of
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS
@@ -59,7 +60,6 @@ class TimeChart:
     goal: GoalReport
     variant: VariantResult | None
     plot: Plot
-    notes: tuple[Note, ...]
 
 
 def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
             shows_all=page.options.get("goals") == "all",
             variant_id=page.options.get("variant"),
         ),
-        "time": _time_chart(report, page, leader, _notes(asked, report)),
+        "time": _time_chart(report, page, leader, notes=_notes(asked, report), looks=_looks(asked)),
         "forest": None if page.filters else _forest(asked, report, leader),
         "filters": filters_of(available, page.filters),
         "owner": _owner(asked),
@@ -109,7 +109,12 @@ def _hero(report: Report, goal: GoalReport, leader: VariantResult) -> dict[str, 
 
 
 def _time_chart(
-    report: Report, page: PageAddress, leader: VariantResult | None, notes: tuple[Note, ...]
+    report: Report,
+    page: PageAddress,
+    leader: VariantResult | None,
+    *,
+    notes: tuple[Note, ...],
+    looks: tuple[date, ...],
 ) -> TimeChart | None:
     """Draw the chart that is asked for, or the first that there is."""
     options = page.options
@@ -132,7 +137,7 @@ def _time_chart(
     if kind is None or plot is None:
         return None
     return TimeChart(
-        kind=kind, kinds=kinds, goal=goal, variant=variant, plot=with_notes(plot, notes), notes=notes
+        kind=kind, kinds=kinds, goal=goal, variant=variant, plot=replace(plot, notes=notes, looks=looks)
     )
 
 
@@ -143,6 +148,12 @@ def _notes(asked: AskedResults, report: Report) -> tuple[Note, ...]:
     )
     reached_at = report.plan.reached_at
     return annotations(asked.experiment, trail.items, reached_at=reached_at, timezone=project.timezone)
+
+
+def _looks(asked: AskedResults) -> tuple[date, ...]:
+    """List the days on which looks were recorded."""
+    times = asked.services.catalog.recorded_looks.times(asked.experiment.id)
+    return tuple(dict.fromkeys(local_day(one, asked.project.timezone) for one in times))
 
 
 def _forest(

@@ -1,11 +1,9 @@
 """Charts of a goal over time: the change so far with its bands, the rate so far, and visitors a day."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from api.dashboard.results_page.chart_notes import Note
 from api.dashboard.results_page.goal_limits import bounds_of
 from api.dashboard.results_page.plot import (
     Days,
@@ -120,11 +118,6 @@ def draw_visitors(goal: GoalReport) -> Plot | None:
         days, scale, ((day, total, f"{total:,} visitors ({words})") for day, total, words in split)
     )
     return Plot(summary="Visitors first exposed, by day", days=days, scale=scale, readings=bars)
-
-
-def with_notes(plot: Plot, notes: Sequence[Note]) -> Plot:
-    """Mark what happened on the days that are drawn."""
-    return replace(plot, notes=tuple(notes))
 
 
 def _days(goal: GoalReport) -> Days:

@@ -36,6 +36,12 @@ class RecordedLooks:
         with self._database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
 
+    def times(self, experiment_id: str) -> list[datetime]:
+        """Return the times of all looks at an experiment, in order."""
+        query = select(recorded_looks.c.taken_at).where(recorded_looks.c.experiment_id == experiment_id)
+        with self._database.read() as connection:
+            return list(connection.scalars(query.order_by(recorded_looks.c.taken_at)))
+
     def add(self, experiment_id: str, look: RecordedLook) -> bool:
         """Record a look; False where another process was first, and what it recorded holds.
 

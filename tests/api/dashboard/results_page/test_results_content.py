@@ -5,6 +5,7 @@ from fastapi.testclient import TestClient
 from api.dashboard.results_page.results_content import PageAddress
 from tests.api.customers import Customer
 from tests.api.dashboard.test_experiments import send_visitors
+from tests.pipeline.store.catalog.test_recorded_looks import a_look
 
 
 def test_a_link_keeps_what_is_asked_for_but_what_it_changes() -> None:
@@ -55,6 +56,9 @@ def test_the_page_answers_what_to_do_first_and_the_rest_after_it(
     assert '<path class="limit"' in page
     # What happened is told beside the chart.
     assert "hypothesis edited" in page
+    assert "with a recorded look" not in page
+    customer.services.catalog.recorded_looks.add(path.rpartition("/")[2], a_look(1.0))
+    assert "1 day with a recorded look" in browser.get(path).text
     absolute = browser.get(f"{path}?show=absolute&chart=rate").text
     assert " pp</b>" in absolute
     assert 'class="line series-1"' in absolute

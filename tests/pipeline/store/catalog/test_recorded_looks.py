@@ -138,6 +138,8 @@ def test_last_times_are_of_every_experiment_with_looks(catalog: Catalog, experim
     catalog.recorded_looks.add(experiment_id, a_look(1.0))
     catalog.recorded_looks.add(experiment_id, a_look(2.0))
     assert catalog.recorded_looks.last_times() == {experiment_id: STARTED + 2 * DAY}
+    assert catalog.recorded_looks.times(experiment_id) == [STARTED + DAY, STARTED + 2 * DAY]
+    assert catalog.recorded_looks.times("exp_of_another") == []
 
 
 def test_looks_go_with_their_experiment(catalog: Catalog, project_id: str, experiment_id: str) -> None:
