@@ -105,7 +105,8 @@ def _joined(operation: Operation, argument: str, other: Operation) -> Operation:
     """Join another operation, whose arguments the tool then takes, too; none of them is required."""
     schema = operation.tool.input_schema
     asking = {argument: {"type": "boolean"}} | other.tool.input_schema["properties"]
-    properties = {**schema["properties"], **asking}
+    # What both take is described as the tool does: without the argument nothing else is asked.
+    properties = {**asking, **schema["properties"]}
     tool = operation.tool.model_copy(
         update={
             "description": f"{operation.tool.description} With `{argument}`: {other.tool.description}",
