@@ -204,7 +204,6 @@ TESTED_BY = {
     "pipeline/assignment/assignment_index.py": "tests/pipeline/assignment/test_project_index.py",
     "pipeline/store/warehouse/visitor_export.py": "tests/api/routes/test_exports.py",
     "pipeline/ingest/errors.py": "tests/pipeline/ingest/test_ingest.py",
-    "pipeline/ingest/event_commits.py": "tests/pipeline/ingest/test_loader.py",
     "pipeline/imports/exposed_experiments.py": "tests/pipeline/imports/test_source_import.py",
     "pipeline/imports/source_check.py": "tests/api/cli/imports/test_sources.py",
     "pipeline/imports/source_rows.py": "tests/pipeline/imports/test_source_import.py",

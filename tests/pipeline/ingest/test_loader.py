@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from pipeline.disk_space import DiskFullError
 from pipeline.ingest import loader as loaders
 from pipeline.ingest.errors import OverloadedError
 from pipeline.ingest.ingest import Ingest
+from pipeline.ingest.loader import Loader
 from pipeline.settings import Settings
 from pipeline.store.spool.segments import segment_paths
 from pipeline.store.warehouse import events
@@ -240,3 +241,13 @@ def test_a_load_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
             assert not ingest.load(0.01)
         assert ingest.load()
         assert len(stored(ingest, warehouse)) == 2
+
+
+def test_the_spool_is_full_beyond_its_bytes_and_not_at_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with an_ingest(tmp_path, spool_bytes=1000) as (ingest, _):
+        for waiting, is_taken in ((1000, True), (1001, False)):
+            monkeypatch.setattr(Loader, "backlog_bytes", waiting)
+            with nullcontext() if is_taken else pytest.raises(OverloadedError):
+                send(ingest, f"e{waiting}")

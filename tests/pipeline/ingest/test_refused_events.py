@@ -2,11 +2,13 @@ import json
 import stat
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pipeline.disk_space import DiskFullError
-from pipeline.ingest.refused_events import write_refused
+from pipeline.ingest.refused_events import count_refused, erase_refused, write_refused
 from pipeline.ingest.spooled_events import EventGroup
+from pipeline.store.warehouse.erasure.person_ids import PersonIds
 from tests.pipeline.full_disk import no_file_larger_than
 from tests.pipeline.ingest.event_rows import a_row
 
@@ -33,3 +35,14 @@ def test_laid_out_events_are_kept_alike(tmp_path: Path) -> None:
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with no_file_larger_than(10), pytest.raises(DiskFullError):
         write_refused(tmp_path, [EventGroup("prj_1", 1, [a_row()])])
+
+
+def test_each_erased_event_of_a_person_is_counted(tmp_path: Path) -> None:
+    rows = [a_row("a", 1), a_row("b", 2), a_row("c", 1), a_row("d", 1)]
+    write_refused(tmp_path, [EventGroup("prj_1", 1, rows), EventGroup("prj_1", 5, rows[2:])])
+    person = PersonIds(pl.Series([1], dtype=pl.UInt64), pl.Series([], dtype=pl.UInt64))
+    assert count_refused(tmp_path, "prj_1", person) == 5
+    assert erase_refused(tmp_path, "prj_2", person) == 0
+    assert erase_refused(tmp_path, "prj_1", person) == 5
+    assert count_refused(tmp_path, "prj_1", person) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["1.json"]

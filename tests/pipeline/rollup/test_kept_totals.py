@@ -168,3 +168,16 @@ def test_a_visitor_whose_events_are_gone_counts_once_on_return(service: Restarta
         store.rollup.refresh(project.id)
     assert not counting.called
     assert totals_of(service, project, 9) == (Totals(6, 1, 1, 0),) * 2
+
+
+def test_a_goal_that_was_not_counted_yet_has_no_place(service: RestartableService) -> None:
+    store, project = service.store, service.store.add_project()
+    counted = store.add_experiment(project)
+    store.write(project, an_exposure(counted))
+    store.rollup.refresh(project.id)
+    (first,) = counted.goals
+    added = replace(counted, goals=(replace(first, is_primary=False), a_goal(id="goal_9")))
+    with store.warehouse.cursor() as cursor:
+        records = published.find_all(cursor, [counted.id])
+    found = counted_experiments([counted, added], records)
+    assert [one.primary_goal for one in found] == [0, None]

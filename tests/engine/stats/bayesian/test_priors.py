@@ -4,7 +4,8 @@ import pytest
 from scipy import integrate, special
 
 from engine.stats.bayesian.best_arm import best_of_shares
-from engine.stats.bayesian.priors import pre_period_prior, update_lift
+from engine.stats.bayesian.priors import estimate_shares, pre_period_prior, update_lift
+from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import fieller
 from engine.stats.moments import Moments
@@ -119,3 +120,10 @@ def test_the_past_counts_as_many_visitors_as_it_is_worth() -> None:
 def test_an_impossible_past_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and visitors"):
         pre_period_prior(11, 10)
+
+
+@pytest.mark.parametrize(("hits", "is_pooled"), [(9, True), (10, False)])
+def test_a_cell_of_fewer_than_ten_takes_the_pooled_variance(hits: int, is_pooled: bool) -> None:  # noqa: FBT001
+    _, variant = estimate_shares(Tables.of([40], [200], [hits], [100]))
+    share = (40 + hits) / 300 if is_pooled else hits / 100
+    assert variant.variance == pytest.approx(share * (1 - share) / 99)

@@ -116,3 +116,10 @@ def test_daily_looks_at_an_a_a_test_stay_at_the_level_and_lose_little_power() ->
 def test_overrun_and_idle_looks_have_the_fractions_that_boundaries_need() -> None:
     np.testing.assert_allclose(information_fractions([0, 50, 50, 100, 210, 300], 200), [0.25, 0.5, 1.0])
     assert information_fractions([0], 200).size == 0
+
+
+@pytest.mark.parametrize("power", [0.1, 0.3, 0.5, 0.95])
+def test_the_drift_of_any_power_is_found(power: float) -> None:
+    critical = obrien_fleming(FIVE, 0.05)
+    drift = drift_for_power(FIVE, critical, power)
+    assert crossing_probability(FIVE, critical, drift)[-1] == pytest.approx(power, rel=1e-9)
