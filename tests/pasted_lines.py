@@ -51,3 +51,8 @@ def run(command: list[str], folder: Path) -> str:
                 os.killpg(process.pid, signal.SIGKILL)
     assert status == 0, printed.read_text()
     return printed.read_text()
+
+
+def as_bash(language: str, code: str) -> str:
+    """Write a block of Python as lines of bash that run it; those of bash stay."""
+    return code if language == "sh" else f"python - <<'END_OF_PYTHON'\n{code}END_OF_PYTHON\n"

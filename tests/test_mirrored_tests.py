@@ -11,6 +11,7 @@ TESTED_TOGETHER = {
     "engine/analysis/report/messages/": "the golden file has the sentences of every situation",
     "pipeline/requests/members.py": "tests/api/routes/test_members.py",
     "pipeline/store/catalog/migrations/": "test_migrate runs them all",
+    "pipeline/verification/": "test_statement and test_warehouse_count compare both counts of it",
     "pipeline/warehouse/": "test_statement compares every sum with those of the service",
     "pipeline/distributed/steps/": "test_distributed_rollup compares their results with one machine's",
 }

@@ -13,7 +13,7 @@ from pipeline.rollup.goals.summed_goals import goals_needing_values
 from pipeline.store.warehouse.value_sums import THIRDS, SummedGoal
 from pipeline.warehouse.counted_events import CountedEvents
 from pipeline.warehouse.dialects.dialect import Dialect, Expr
-from pipeline.warehouse.expressions import NULL, big, choose, clamped, col, high_part, table, wide
+from pipeline.warehouse.expressions import NULL, big, choose, clamped, col, high_part, num, table, wide
 from pipeline.warehouse.goal_rules import goal_rules
 from pipeline.warehouse.sum_parts import Label, SumPart, cap_of, powers, product_parts, sum_parts
 from pipeline.warehouse.team_tables import (
@@ -41,6 +41,11 @@ class Statement:
     def sql(self, *, pretty: bool = False) -> str:
         """Write it in its dialect."""
         return self.tree.sql(self.dialect.name, pretty=pretty)
+
+    def planned_sql(self) -> str:
+        """Write what its engine plans in full, and ends before the first row is read."""
+        rows = exp.select(exp.Star()).from_(self.tree.subquery("planned"), copy=False)
+        return rows.where(num(1).eq(num(0))).sql(self.dialect.name)
 
 
 def statement_of(

@@ -70,6 +70,10 @@ class TeamWarehouse:
         is_file = self.source.location.lower().endswith(".duckdb")
         return DIALECTS["duckdb" if is_file else "postgresql"]
 
+    def in_dialect(self, name: str) -> "TeamWarehouse":
+        """Write its statements in another dialect, of the DIALECTS."""
+        return TeamWarehouse(self.defined, self.source.model_copy(update={"dialect": name}))
+
     def answer(self, sql: str, project_id: str, what: str) -> Iterator[Row]:
         """Run a statement where the rows are, without a right to write; UnreadableSourceError."""
         comment = f"/* truelift: {what} of the project {project_id} */"

@@ -8,11 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pasted_lines import ROOT, blocks, free_port, run
-
-
-def as_bash(language: str, code: str) -> str:
-    return code if language == "sh" else f"python - <<'END_OF_PYTHON'\n{code}END_OF_PYTHON\n"
+from tests.pasted_lines import ROOT, as_bash, blocks, free_port, run
 
 
 @pytest.mark.long(seconds=20)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from api.cli.console import CommandError, out, print_error, print_json, progress
+from api.cli.imports import warehouses
 from api.cli.imports.import_report import (
     print_bad_rows,
     print_report,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pipeline.runs.command_imports import ReportedExperiment
     from pipeline.sources.definition_files import DefinedSource, FailedSource
     from pipeline.store.catalog.catalog import Catalog
+    from pipeline.warehouse.warehouse_check import CheckedWarehouse
 
     # What was imported, and into which project.
     Done = tuple[Project, ImportedSource]
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     TargetOf = Callable[[DefinedSource, Catalog], Project]
 
 source = typer.Typer(name="source", help="Described sources of imports.", no_args_is_help=True)
+source.command()(warehouses.sql)
+source.command()(warehouses.verify)
 
 
 @source.command()
@@ -50,15 +54,19 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check the files that describe sources, and print ten rows of each as they would be imported."""
-    from pipeline.imports.source_check import check_source
+    from pipeline.imports.source_check import CheckedSource, check_source
     from pipeline.runs.import_work import REFUSALS
     from pipeline.sources.definition_files import FailedSource, read_definitions
 
     definitions, failed = read_definitions(files or (), data_dir)
-    checked = []
+    checked: list[CheckedSource | CheckedWarehouse] = []
     for one in definitions:
         try:
-            checked.append(check_source(one, data_dir, now=utc_now()))
+            checked.append(
+                _check_warehouse(one)
+                if one.source.kind == "warehouse"
+                else check_source(one, data_dir, now=utc_now())
+            )
         except REFUSALS as error:
             failed.append(FailedSource(name=one.name, error=str(error)))
     if as_json:
@@ -66,11 +74,20 @@ def check(
         print_json({"sources": [one.as_json() for one in checked], "failed": wrong})
     else:
         for found in checked:
-            _print_checked(found)
+            if isinstance(found, CheckedSource):
+                _print_checked(found)
+            else:
+                warehouses.print_checked(found)
     for problem in failed:
         print_error(f"{problem.name}: {problem.error}")
-    if failed or any(one.warning for one in checked):
+    if failed or any(one.warning for one in checked if isinstance(one, CheckedSource)):
         raise typer.Exit(FAILED)
+
+
+def _check_warehouse(defined: "DefinedSource") -> "CheckedWarehouse":
+    from pipeline.warehouse.warehouse_check import check_warehouse
+
+    return check_warehouse(defined, now=utc_now())
 
 
 def _print_checked(checked: "CheckedSource") -> None:

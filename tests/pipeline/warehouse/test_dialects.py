@@ -13,12 +13,12 @@ import sqlglot
 from engine.design.experiment import Experiment
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.counting_rules import CountingRules
+from pipeline.verification.sample_shop import TABLES
 from pipeline.warehouse.dialects.dialect_table import DIALECTS
 from pipeline.warehouse.goal_rules import UncountableError
 from pipeline.warehouse.statement import statement_of
 from pipeline.warehouse.team_tables import UnreadableQueryError
 from tests.builders import NOW, a_goal, a_project, an_experiment
-from tests.pipeline.warehouse.random_shop import TABLES
 
 RECORDED = Path(__file__).parent / "recorded"
 NOT_RUN = ("databricks", "snowflake", "bigquery")

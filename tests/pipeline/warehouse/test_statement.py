@@ -8,16 +8,14 @@ import duckdb
 import psycopg
 import pytest
 
+from engine.local_days import epoch_microseconds
+from pipeline.rollup.counting_rules import CountingRules
+from pipeline.verification.sample_shop import TABLES, UNTIL, Shop, a_shop
+from pipeline.verification.verify_dialect import as_numbers, count_here, sums_here
+from pipeline.warehouse.dialects.dialect_table import DIALECTS
+from pipeline.warehouse.statement import statement_of
 from pipeline.warehouse.statement_sums import read_sums
 from tests.examples import trials
-from tests.pipeline.warehouse.counted_alike import (
-    answered_cells,
-    answered_products,
-    rolled_up,
-    statement,
-    stored,
-)
-from tests.pipeline.warehouse.random_shop import UNTIL, Shop, a_shop
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
 Run = Callable[[str], list[tuple[Any, ...]]]
@@ -58,13 +56,17 @@ def test_duckdb_and_postgresql_count_what_the_service_counts(
     url = new_database()
     for seed in range(trials(4, 60)):
         shop = a_shop(seed)
-        project, experiments = rolled_up(store, shop, seed)
+        rates = {"EUR": 1.1} if seed % 2 else {}
+        project, experiments = count_here(store, shop, exchange_rates=rates)
+        rules = CountingRules.of(project)
         with on_duckdb(shop) as duck, on_postgresql(shop, url) as postgresql:
             assert len(experiments) > 1
             for experiment in experiments:
-                expected = stored(store, experiment)
-                assert len(expected[0]) > 100
+                expected = sums_here(store, experiment)
+                assert len(expected) > 100
                 for engine, run in {"duckdb": duck, "postgresql": postgresql}.items():
-                    counted = statement(project, experiment, engine)
-                    answer = read_sums(counted, experiment, run(counted.sql()))
-                    assert (answered_cells(answer), answered_products(answer)) == expected, (engine, seed)
+                    counted = statement_of(
+                        TABLES, experiment, rules, DIALECTS[engine], now_us=epoch_microseconds(UNTIL)
+                    )
+                    found = read_sums(counted, experiment, run(counted.sql()))
+                    assert as_numbers(found.cells, found.products) == expected, (engine, seed)

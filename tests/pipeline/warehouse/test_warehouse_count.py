@@ -1,9 +1,9 @@
 """Counts of a warehouse: sums come back and nothing else, and the service reports them as ever."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import psycopg
 import pytest
 
@@ -12,58 +12,20 @@ from pipeline.imports.imported_experiment import ImportRefusedError
 from pipeline.imports.source_import import ImportedSource
 from pipeline.results.filters import SegmentFilters
 from pipeline.runs.own_imports import import_own_source
-from pipeline.sources.definition_files import DefinedSource, InvalidSourceError, read_definition
+from pipeline.sources.definition_files import DefinedSource, InvalidSourceError
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.warehouse import published
+from pipeline.verification.verify_dialect import verify_dialect
+from pipeline.warehouse.dialects.duckdb_dialect import DUCKDB
+from pipeline.warehouse.warehouse_count import TeamWarehouse
+from tests.pipeline.warehouse.described_warehouse import (
+    EXPOSURES,
+    ORDERS,
+    SOURCE,
+    a_warehouse,
+    described,
+)
 from tests.pipeline.working_store import WorkingStore, a_working_store
-
-SOURCE = """
-kind = "warehouse"
-location = "{location}"
-max_rows = 10_000
-
-[exposures]
-table = "exposures"
-experiment = "Checkout"
-[exposures.columns]
-visitor = "visitor"
-variant = "arm"
-timestamp = "seen_at"
-segments = ["plan"]
-
-[[events]]
-table = "orders"
-event = "purchase"
-[events.columns]
-visitor = "visitor"
-timestamp = "seen_at"
-revenue = "amount"
-
-[[experiments]]
-name = "Checkout"
-control = "A"
-[[experiments.goals]]
-name = "Bought"
-goal_type = "custom_event"
-config = {{event_name = "purchase"}}
-is_primary = true
-[[experiments.goals]]
-name = "Spent"
-goal_type = "revenue"
-"""
-# 400 visitors, of whom each third one of A and each second one of B buys once.
-EXPOSURES = """
-CREATE TABLE exposures AS
-SELECT CAST(n AS VARCHAR) AS visitor, CASE WHEN n % 2 = 0 THEN 'A' ELSE 'B' END AS arm,
-  CAST(TIMESTAMP '2026-02-01 08:00:00' AS TIMESTAMP) + n * INTERVAL '10 minutes' AS seen_at,
-  CASE WHEN n % 5 = 0 THEN 'pro' ELSE 'free' END AS plan
-FROM generate_series(1, 400) AS numbers(n)
-"""
-ORDERS = """
-CREATE TABLE orders AS
-SELECT visitor, seen_at + INTERVAL '30 minutes' AS seen_at, CAST(19.99 AS DOUBLE PRECISION) AS amount
-FROM exposures WHERE CAST(visitor AS INTEGER) % 6 = 0 OR CAST(visitor AS INTEGER) % 4 = 1
-"""
 
 
 @pytest.fixture(scope="module")
@@ -72,18 +34,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
         yield opened
 
 
-def _described(folder: Path, location: str, text: str = SOURCE) -> DefinedSource:
-    path = folder / "shop.toml"
-    path.write_text(text.format(location=location))
-    return read_definition(path)
-
-
 @pytest.fixture
 def on_duckdb(tmp_path: Path) -> DefinedSource:
-    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
-        connection.execute(EXPOSURES)
-        connection.execute(ORDERS)
-    return _described(tmp_path, "shop.duckdb")
+    return a_warehouse(tmp_path)
 
 
 @pytest.fixture
@@ -92,7 +45,7 @@ def on_postgresql(tmp_path: Path, new_database: Callable[[], str]) -> DefinedSou
     with psycopg.connect(url) as connection:
         connection.execute(EXPOSURES.encode())
         connection.execute(ORDERS.encode())
-    return _described(tmp_path, url)
+    return described(tmp_path, url)
 
 
 def _count(store: WorkingStore, project: Project, defined: DefinedSource) -> ImportedSource:
@@ -155,7 +108,7 @@ def test_a_second_count_of_the_same_rows_changes_nothing(
 
 
 def test_a_count_of_more_rows_than_allowed_is_refused(store: WorkingStore, on_duckdb: DefinedSource) -> None:
-    few = _described(on_duckdb.folder, "shop.duckdb", SOURCE.replace("10_000", "500"))
+    few = described(on_duckdb.folder, "shop.duckdb", SOURCE.replace("10_000", "500"))
     with pytest.raises(UnreadableSourceError, match="has 566 rows, and max_rows is 500"):
         _count(store, store.add_project(), few)
 
@@ -163,7 +116,7 @@ def test_a_count_of_more_rows_than_allowed_is_refused(store: WorkingStore, on_du
 def test_an_experiment_that_no_one_described_is_refused_by_its_name(
     store: WorkingStore, on_duckdb: DefinedSource
 ) -> None:
-    other = _described(on_duckdb.folder, "shop.duckdb", SOURCE.replace('name = "Checkout"', 'name = "Cart"'))
+    other = described(on_duckdb.folder, "shop.duckdb", SOURCE.replace('name = "Checkout"', 'name = "Cart"'))
     with pytest.raises(ImportRefusedError, match="'Checkout' is no experiment of the project"):
         _count(store, store.add_project(), other)
 
@@ -182,4 +135,20 @@ def test_a_wrong_description_is_refused_in_a_sentence(
     tmp_path: Path, before: str, after: str, problem: str
 ) -> None:
     with pytest.raises(InvalidSourceError, match=problem):
-        _described(tmp_path, "shop.duckdb", SOURCE.replace(before, after))
+        described(tmp_path, "shop.duckdb", SOURCE.replace(before, after))
+
+
+@pytest.mark.parametrize("engine", ["on_duckdb", "on_postgresql"])
+def test_a_dialect_is_verified_without_a_table(engine: str, request: pytest.FixtureRequest) -> None:
+    verified = verify_dialect(TeamWarehouse.of(request.getfixturevalue(engine)))
+    assert verified.differences == ()
+    assert verified.sums > 500
+
+
+def test_an_engine_that_divides_otherwise_is_found(
+    on_duckdb: DefinedSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounded = replace(DUCKDB, quotient=lambda number, divisor: number / divisor)
+    monkeypatch.setattr(TeamWarehouse, "dialect", rounded)
+    verified = verify_dialect(TeamWarehouse.of(on_duckdb))
+    assert verified.differences[0].partition(": ")[2]

@@ -1,18 +1,18 @@
-"""Random shops: exposures, orders and other events with every trap of counting, as tables of a team."""
+"""Sample shops: random exposures, orders and other events with every trap of counting, as tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
 import polars as pl
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
 from pipeline.imports.event_rows import event_batch
 from pipeline.sources.definition import Source
+from pipeline.verification.sample_goals import a_draft
 from pipeline.warehouse.team_tables import TeamTables
-from tests.builders import a_goal, an_experiment
 
 # Both clock changes of the zone are in the weeks after it.
 ZONE: Final = "America/New_York"
@@ -27,10 +27,10 @@ _PLANS: Final = ("free", "pro", "Ünï", None)
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """Rows of the tables `exposures`, `orders` and `tracks`, and experiments on them that differ in goals."""
+    """Rows of the tables `exposures`, `orders` and `tracks`, and drafts of experiments on them."""
 
     tables: dict[str, pl.DataFrame]
-    experiments: tuple[Experiment, ...]
+    drafts: tuple[dict[str, Any], ...]
 
     def events(self, experiments: Sequence[Experiment]) -> pl.DataFrame:
         """Return the same rows as the service stores them, exposed to each experiment, in order of times."""
@@ -170,7 +170,7 @@ def a_shop(seed: int, *, visitors: int = 60) -> Shop:
             "orders": _frame(random, orders, "o"),
             "tracks": _frame(random, tracks, "t"),
         },
-        tuple(_experiment(random) for _ in range(_EXPERIMENTS)),
+        tuple(a_draft(random) for _ in range(_EXPERIMENTS)),
     )
 
 
@@ -196,7 +196,7 @@ def _frame(random: Random, rows: list[dict[str, Any]], letter: str) -> pl.DataFr
 
 
 def _exposures(random: Random, visitor: str, first: datetime) -> list[dict[str, Any]]:
-    arms = ["Control", "Treatment 1", "elsewhere"]
+    arms = ["Control", "Treatment", "elsewhere"]
     own = random.choice(arms[:2])
     times = [first, *(first + timedelta(days=random.uniform(0, 9)) for _ in range(random.randrange(3)))]
     if random.random() < 0.2:
@@ -256,47 +256,3 @@ def _some_time(random: Random, first: datetime) -> datetime:
 
 def _naive(at: datetime) -> datetime:
     return at.replace(tzinfo=None)
-
-
-def _experiment(random: Random) -> Experiment:
-    pool: list[dict[str, Any]] = [
-        {"config": {"event_name": "purchase"}},
-        {"goal_type": "revenue", "config": {}},
-        {"goal_type": "revenue", "config": {"currency": "EUR", "min_cents": 500}},
-        {"goal_type": "revenue", "config": {"cap_percentile": 90, "max_cents": 10**11}},
-        {"goal_type": "revenue", "config": {"per": "order"}},
-        {"config": {"event_name": "view", "measure": "count", "cap_percentile": 80}},
-        {"config": {"event_name": "cart", "measure": "value", "window": 3}},
-        {"config": {"event_name": "purchase", "measure": "value"}},
-        {"config": {"event_name": "view", "measure": "distinct", "field": "custom:page"}},
-        {"config": {"event_name": "purchase", "measure": "distinct", "field": "transaction_id"}},
-        {
-            "config": {
-                "event_name": "purchase",
-                "measure": "ratio",
-                "numerator": "value",
-                "denominator": {"event_name": "view"},
-            }
-        },
-        {"config": {"event_name": "view", "measure": "retained", "from_day": 1, "to_day": 3}},
-        {"config": {"event_name": "cart", "window": 5}},
-        {
-            "config": {
-                "event_name": "purchase",
-                "measure": "funnel",
-                "steps": [{"event_name": "view"}, {"event_name": "cart"}],
-            }
-        },
-        {"goal_type": "ga4_event", "config": {"event_name": "purchase"}},
-    ]
-    chosen = random.sample(pool, random.randint(1, 3))
-    goals: list[Goal] = [
-        a_goal(**{"id": f"goal_{place}", "name": f"Goal {place}", "is_primary": place == 0, **fields})
-        for place, fields in enumerate(chosen)
-    ]
-    built = an_experiment(
-        weights=(1, 1), status="running", name="Checkout button", goals=tuple(goals), started_at=STARTED
-    )
-    if random.random() < 0.5:
-        built = replace(built, statistics=replace(built.statistics, cuped=True))
-    return built
