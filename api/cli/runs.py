@@ -81,6 +81,12 @@ def rollup(  # the options of a command
     input_folder: Annotated[
         Path | None, typer.Option("--input", help="Snapshot, or folder of Parquet files of events.")
     ] = None,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--source", help="File that describes your own files of exposures or events; repeatable."
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", help="Folder to write, for `load`.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier output.")] = False,
     workers: Annotated[
@@ -104,6 +110,7 @@ def rollup(  # the options of a command
     files = FileRollup(
         engine=engine,
         input=input_folder,
+        sources=tuple(source or ()),
         output=output,
         master=master,
         workers=workers,
@@ -120,7 +127,8 @@ def rollup(  # the options of a command
         return
     if not files.is_empty:
         raise CommandError(
-            "--input, --output, --replace, --master, --workers, --parts and --publish are for --engine only"
+            "--input, --source, --output, --replace, --master, --workers, --parts and --publish are for "
+            "--engine only"
         )
     if full and night:
         raise CommandError("--full counts all, --night what it has to: give one of them")

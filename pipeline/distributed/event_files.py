@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -17,6 +17,14 @@ from pipeline.store.warehouse.events import EVENT_SCHEMA
 SCHEMA: Final = pl.Schema({"seq": pl.Int64(), **EVENT_SCHEMA})
 # Rows in memory at once.
 _AT_ONCE: Final = 500_000
+
+
+class EventTable(Protocol):
+    """Rows that are events by a description; it can be pickled."""
+
+    def read(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Read columns with the types of SCHEMA, in batches; UnusableEventsError."""
+        ...
 
 
 class UnusableEventsError(Exception):
@@ -71,8 +79,11 @@ def count_events(paths: Iterable[Path]) -> int:
     return sum(int(pq.read_metadata(path).num_rows) for path in paths)
 
 
-def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+def read_batches(path: Path | EventTable, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Read columns of a file with the types of SCHEMA, in batches; those that it lacks are null."""
+    if not isinstance(path, Path):
+        yield from path.read(columns)
+        return
     file = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     stored = file.collect_schema().names()
     lacking = [pl.lit(None, SCHEMA[name]).alias(name) for name in columns if name not in stored]

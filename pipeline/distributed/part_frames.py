@@ -12,14 +12,14 @@ import polars as pl
 import pyarrow as pa
 
 from pipeline.distributed.engine import Step
-from pipeline.distributed.event_files import read_batches
+from pipeline.distributed.event_files import EventTable, read_batches
 
 # In the form of Spark's schemas.
 SPARK_SCHEMA: Final = "part int, content binary"
 _SCHEMA: Final = pa.schema([("part", pa.int32()), ("content", pa.binary())])
 
 
-def split_file(step: Step, path: Path) -> Iterator[Mapping[int, pl.DataFrame]]:
+def split_file(step: Step, path: Path | EventTable) -> Iterator[Mapping[int, pl.DataFrame]]:
     """Yield the rows of a file of events that `step` sends by part, batch after batch.
 
     Columns without any value are left out.
@@ -38,10 +38,10 @@ def put_together(step: Step, pieces: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([step.sent.to_frame(), *pieces], how="diagonal")
 
 
-def split_files(step: Step, paths: Iterable[str]) -> Iterator[pa.RecordBatch]:
+def split_files(step: Step, files: Iterable[Path | EventTable]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of files of events that `step` sends, a row for each part."""
-    for path in paths:
-        for by_part in split_file(step, Path(path)):
+    for file in files:
+        for by_part in split_file(step, file):
             yield _batch([*by_part], [_pack(of_part) for of_part in by_part.values()])
 
 

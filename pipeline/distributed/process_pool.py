@@ -14,6 +14,7 @@ from typing import Self
 import polars as pl
 
 from pipeline.distributed.engine import Step
+from pipeline.distributed.event_files import EventTable
 from pipeline.distributed.part_frames import put_together, split_file
 from pipeline.distributed.worker_threads import use_one_thread
 
@@ -32,7 +33,9 @@ class WorkerEndedError(Exception):
 class ProcessPool:
     """Engine of worker processes over files of events; parts are in files in `folder` meanwhile."""
 
-    def __init__(self, executor: ProcessPoolExecutor, files: Sequence[Path], folder: Path) -> None:
+    def __init__(
+        self, executor: ProcessPoolExecutor, files: Sequence[Path | EventTable], folder: Path
+    ) -> None:
         """Use the workers of `executor`; use `ProcessPool.open` instead."""
         self._executor = executor
         self._files = files
@@ -40,7 +43,7 @@ class ProcessPool:
 
     @classmethod
     @contextmanager
-    def open(cls, files: Sequence[Path], folder: Path, *, workers: int) -> Iterator[Self]:
+    def open(cls, files: Sequence[Path | EventTable], folder: Path, *, workers: int) -> Iterator[Self]:
         """Start so many workers, which end with the block."""
         executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=use_one_thread)
         try:
@@ -81,7 +84,7 @@ def _step(pickled: Path) -> Step:
     return _read(pickled, pickled.stat().st_mtime_ns)
 
 
-def _split(pickled: Path, path: Path, number: int) -> set[int]:
+def _split(pickled: Path, path: Path | EventTable, number: int) -> set[int]:
     """Write the rows of a file of events into files by part; return the parts."""
     step = _step(pickled)
     found = set()

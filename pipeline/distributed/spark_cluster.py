@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 import polars as pl
 
 from pipeline.distributed.engine import Step
-from pipeline.distributed.event_files import UnusableEventsError
+from pipeline.distributed.event_files import EventTable, UnusableEventsError
 from pipeline.distributed.executor_versions import MARK, ExecutorVersionsError, version_check
 from pipeline.distributed.part_frames import SPARK_SCHEMA, unpack
 
@@ -43,15 +43,15 @@ class SparkFailedError(Exception):
 class SparkCluster:
     """Engine of the executors of a Spark session; all of them can read the `files` under the same paths."""
 
-    def __init__(self, session: "SparkSession", files: Sequence[Path]) -> None:
+    def __init__(self, session: "SparkSession", files: "Sequence[Path | EventTable]") -> None:
         """Use a session that has started; use `SparkCluster.open` instead."""
         self._session = session
-        self._files = [str(path.resolve()) for path in files]
+        self._files = [one.resolve() if isinstance(one, Path) else one for one in files]
 
     @classmethod
     @contextmanager
     def open(
-        cls, files: Sequence[Path], *, master: str, settings: dict[str, str] | None = None
+        cls, files: "Sequence[Path | EventTable]", *, master: str, settings: dict[str, str] | None = None
     ) -> Iterator[Self]:
         """Start a session on the cluster `master`, which ends with the block; raises SparkFailedError.
 
@@ -105,7 +105,8 @@ class SparkCluster:
             from pipeline.distributed import part_frames  # noqa: PLC0415 - imported by the executor
 
             for batch in batches:
-                yield from part_frames.split_files(shared.value, batch.column(0).to_pylist())
+                numbers = batch.column(0).to_pylist()
+                yield from part_frames.split_files(shared.value, [files.value[one] for one in numbers])
 
         def apply(sent: "pa.Table") -> "pa.Table":
             check()
@@ -114,9 +115,10 @@ class SparkCluster:
             return part_frames.apply_part(shared.value, sent)
 
         self._session.conf.set("spark.sql.shuffle.partitions", str(parts))
-        paths = self._session.sparkContext.parallelize([(path,) for path in self._files], len(self._files))
-        files = self._session.createDataFrame(paths, "path string")
-        sent = files.mapInArrow(split, SPARK_SCHEMA)
+        files = self._session.sparkContext.broadcast(self._files)
+        numbers = [(number,) for number in range(len(self._files))]
+        spread = self._session.sparkContext.parallelize(numbers, len(self._files))
+        sent = self._session.createDataFrame(spread, "file int").mapInArrow(split, SPARK_SCHEMA)
         return sent.groupBy("part").applyInArrow(apply, SPARK_SCHEMA)
 
 

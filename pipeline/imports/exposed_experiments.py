@@ -1,6 +1,6 @@
 """Experiments of a source of exposures: found in the project, or drafted as the source describes them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -62,7 +62,7 @@ def find_or_draft(
     found: dict[str, Experiment] = {}
     drafts: dict[str, dict[str, Any]] = {}
     for name, variants in sorted(seen.variants.items()):
-        experiment = _named(name, stored)
+        experiment = find_named(name, stored)
         if experiment is not None:
             found[name] = experiment
         elif name in listed:
@@ -119,7 +119,7 @@ def with_ids(events: pl.DataFrame, experiments: Mapping[str, Experiment]) -> pl.
     )
 
 
-def _named(name: str, stored: list[Experiment]) -> Experiment | None:
+def find_named(name: str, stored: Sequence[Experiment]) -> Experiment | None:
     """Find an experiment by its id or its name; of several of one name the last that was created."""
     by_id = [one for one in stored if one.id == name]
     by_name = sorted((one for one in stored if one.name == name), key=lambda one: one.created_at)

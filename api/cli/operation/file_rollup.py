@@ -13,8 +13,12 @@ from api.cli.stores import opened_catalog, require_store, settings_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
+    from engine.design.experiment import Experiment
+    from engine.design.project import Project
     from pipeline.distributed.engine import Engine
+    from pipeline.distributed.event_files import EventTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +29,7 @@ class FileRollup:
     master: str | None
 
     input: Path | None
+    sources: tuple[Path, ...]
     output: Path | None
     workers: int | None
     parts: int | None
@@ -36,19 +41,25 @@ class FileRollup:
     @property
     def is_empty(self) -> bool:
         """True where no option is given."""
-        given = {self.input, self.output, self.master, self.workers, self.parts, self.url}
+        given = {
+            self.input,
+            self.sources or None,
+            self.output,
+            self.master,
+            self.workers,
+            self.parts,
+            self.url,
+        }
         return not (self.replace or self.publish or self.take_over) and given == {None}
 
 
 def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -> None:
     """Count the events in files by processes or by a Spark cluster, into files; CommandError."""
-    from pipeline.clock import utc_now
     from pipeline.distributed.distributed_rollup import Extent, choose_parts, roll_up
-    from pipeline.distributed.event_files import count_events, counted_until, find_files
     from pipeline.distributed.output import new_output
 
-    if project_id is None or options.input is None or options.output is None:
-        raise CommandError("--engine needs --project, --input and --output")
+    if project_id is None or options.output is None or (options.input is None) == (not options.sources):
+        raise CommandError("--engine needs --project, --output, and --input or --source")
     if (options.engine == "spark") != (options.master is not None):
         raise CommandError("--engine spark needs --master, which is of no other engine")
     if options.engine == "spark" and options.workers is not None:
@@ -59,15 +70,15 @@ def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -
     with opened_catalog(data_dir) as catalog:
         project = catalog.projects.find(project_id)
         experiments = catalog.experiments.of_project(project_id)
-    files = find_files(options.input, project_id)
+    files, rows, until = _found(options, project, experiments)
     with (
         new_output(options.output, replace=options.replace) as draft,
         _opened_engine(options, files, draft.parent) as (engine, cores),
     ):
         extent = Extent(
-            parts=options.parts or choose_parts(count_events(files), cores=cores),
+            parts=options.parts or choose_parts(rows, cores=cores),
             at_once=settings_for(data_dir).rollup_bucket_events,
-            now=counted_until(options.input, files) or utc_now(),
+            now=until,
         )
         manifest = roll_up(engine, project, experiments, extent, draft)
     out.print(
@@ -79,9 +90,27 @@ def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -
         load(options.output, data_dir, options.url, take_over=options.take_over)
 
 
+def _found(
+    options: FileRollup, project: "Project", experiments: "Sequence[Experiment]"
+) -> "tuple[Sequence[Path | EventTable], int, datetime]":
+    """Find the files, the number of their rows, and the time up to which they have every event."""
+    from engine.local_days import epoch_microseconds
+    from pipeline.clock import utc_now
+    from pipeline.distributed.event_files import count_events, counted_until, find_files
+
+    now = utc_now()
+    if options.input is not None:
+        files = find_files(options.input, project.id)
+        return files, count_events(files), counted_until(options.input, files) or now
+    from pipeline.distributed.described_events import find_described
+
+    found = find_described(options.sources, project, experiments, now_us=epoch_microseconds(now))
+    return found, sum(one.rows for one in found), now
+
+
 @contextmanager
 def _opened_engine(
-    options: FileRollup, files: "Sequence[Path]", beside: Path
+    options: FileRollup, files: "Sequence[Path | EventTable]", beside: Path
 ) -> "Iterator[tuple[Engine, int]]":
     """Open the engine, and tell how many parts it works on at once."""
     if options.master is not None:

@@ -7,14 +7,13 @@ from pathlib import Path
 import deltalake
 import moto.settings
 import polars as pl
-import pyarrow.fs
 import pytest
-from moto.server import ThreadedMotoServer
 from pyiceberg.catalog.sql import SqlCatalog
 
 from pipeline.sources import object_store, tables
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import LINE, UnreadableSourceError, read_tables
+from tests.pipeline.s3_server import an_s3_server
 
 ORDERS = pl.DataFrame({"id": [1, 2, 3], "paid": [1.5, 2.5, 3.5]})
 
@@ -22,24 +21,14 @@ ORDERS = pl.DataFrame({"id": [1, 2, 3], "paid": [1.5, 2.5, 3.5]})
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """An S3 server with the bucket `shop`."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        environment.setenv("AWS_REGION", "eu-central-1")
-        environment.setenv("AWS_ACCESS_KEY_ID", "key")
-        environment.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with an_s3_server("shop") as found:
         system = object_store.file_system()
-        options = {"endpoint_override": f"{host}:{port}", "scheme": "http", "region": "eu-central-1"}
-        pyarrow.fs.S3FileSystem(**options, allow_bucket_creation=True).create_dir("shop")
         for key in ("orders/dt=2026-11-20/part.parquet", "orders/dt=2026-11-21/part.parquet"):
             with system.open_output_stream(f"shop/{key}") as file:
                 file.write(_parquet(ORDERS))
         with system.open_output_stream("shop/orders.csv") as file:
             file.write(ORDERS.write_csv().encode())
-        yield f"{host}:{port}"
-    server.stop()
+        yield found
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

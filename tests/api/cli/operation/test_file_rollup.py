@@ -97,7 +97,8 @@ def test_options_that_do_not_fit_are_refused(run: Run, tmp_path: Path) -> None:
     for options, said in (
         (["--workers", "2"], "are for --engine only"),
         (["--engine", "local", "--full"], "--full, --night and --json are not for --engine"),
-        (["--engine", "local"], "--engine needs --project, --input and --output"),
+        (["--engine", "local"], "--engine needs --project, --output, and --input or --source"),
+        (["--engine", "local", *files, "--source", "a.toml"], "--engine needs --project, --output, and"),
         (["--master", "local[2]"], "are for --engine only"),
         (["--publish"], "are for --engine only"),
         (["--engine", "local", *files, "--take-over"], "--url and --take-over are for --publish"),
