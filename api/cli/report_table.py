@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.analysis.results.formatting import exact_money, figure, signed_figure, steps_text
+from engine.analysis.results.goal_limits import row_status
 from engine.analysis.results.report import DecisionSummary, GoalReport, PlanReport, Report
 from engine.analysis.results.rounding import round_beside
-from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import Interval, Metric, VariantResult
 from engine.currencies import minor_unit_digits
 from engine.design.experiment import Goal
@@ -32,7 +33,7 @@ def render_report(report: Report, *, title: str | None = None, means: Collection
     if report.primary is not None:
         blocks.append(_verdict(report.primary.decision, title or report.experiment.name))
         blocks.append(Text(_plan(report.plan)))
-    blocks.extend(_numbers(goal, is_mean=goal.goal.name in means) for goal in report.goals)
+    blocks.extend(_numbers(report, goal, is_mean=goal.goal.name in means) for goal in report.goals)
     alarms = [check for check in report.health if check.is_open]
     for check in alarms:
         style = "bold red" if check.status == "alarm" else "yellow"
@@ -97,7 +98,7 @@ def _detects(effect: float | None) -> str:
     return "; even a doubling may be missed" if effect > 1 else f"; detects a change of {effect:.1%}"
 
 
-def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:
+def _numbers(whole: Report, report: GoalReport, *, is_mean: bool) -> RenderableType:
     goal = report.goal
     table = Table(
         title=f"{goal.name} ({'mean' if is_mean else _kind(goal)}); score: {report.summary.score_label}",
@@ -111,7 +112,7 @@ def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:
     for heading in ("visitors", "conv.", "rate", *means, "change", "interval", "score", "p", "status"):
         table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
-        word = STATUS_WORDS[shown_status(variant.status, report.decision)]
+        word = STATUS_WORDS[row_status(whole, report, variant)]
         table.add_row(*_cells(variant, report), word.label, style=STATUS_STYLE.get(word.tone, ""))
     notes = [f"  {steps_text(variant)}" for variant in report.variants if variant.details.steps]
     if any(variant.details.unadjusted for variant in report.variants):

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.analysis.results.formatting import interval_text, listed, share, signed
+from engine.analysis.results.goal_limits import row_status
 from engine.analysis.results.report import GoalReport, Report
-from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.charts.altair_module import load_altair
 from engine.charts.status_legend import legend_of
@@ -39,7 +40,7 @@ def chart_improvements(report: Report, goal_id: str | None = None, *, theme: The
             )
     names = _panel_names(goals)
     rows = [
-        _row(goal, variant, names[goal.goal.id])
+        _row(report, goal, variant, names[goal.goal.id])
         for goal in goals
         for variant in goal.variants
         if variant.improvement is not None
@@ -64,7 +65,7 @@ def _panel_names(goals: Sequence[GoalReport]) -> dict[str, str]:
     }
 
 
-def _row(goal: GoalReport, variant: VariantResult, panel: str) -> dict[str, Any]:
+def _row(report: Report, goal: GoalReport, variant: VariantResult, panel: str) -> dict[str, Any]:
     interval = variant.improvement_interval
     return {
         "goal": panel,
@@ -72,7 +73,7 @@ def _row(goal: GoalReport, variant: VariantResult, panel: str) -> dict[str, Any]
         "improvement": variant.improvement,
         "low": interval and interval.low,
         "high": interval and interval.high,
-        "status": shown_status(variant.status, goal.decision),
+        "status": row_status(report, goal, variant),
         "visitors": variant.visitors,
         "label": change_text(variant.improvement, interval),
         "level": interval and interval.level,

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from engine.analysis.results.formatting import amount, interval_text, share, signed, signed_figure, steps_text
+from engine.analysis.results.goal_limits import row_status
 from engine.analysis.results.report import GoalReport, HealthCheck, Report
-from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import VariantResult
 from engine.charts.forest import chart_improvements
 from engine.display.document import Block, Card, Document, Notes, Picture, Table
@@ -50,7 +51,7 @@ def verdict_card(report: Report) -> Card | None:
     )
 
 
-def goal_table(goal: GoalReport, report: Report | None = None) -> Table:
+def goal_table(goal: GoalReport, report: Report) -> Table:
     """Build the table of a goal: raw counts, the metric, the change and its interval of every variant."""
     level = next(
         (one.improvement_interval.level for one in goal.variants if one.improvement_interval is not None),
@@ -67,10 +68,10 @@ def goal_table(goal: GoalReport, report: Report | None = None) -> Table:
             "Interval" if level is None else f"{share(level)} interval",
             "Result",
         ),
-        rows=tuple(_cells(goal, variant) for variant in goal.variants),
+        rows=tuple(_cells(report, goal, variant) for variant in goal.variants),
         notes=(
             *(steps_text(variant) for variant in goal.variants if variant.details.steps),
-            *(() if report is None else clusters_text(goal, report)),
+            *clusters_text(goal, report),
         ),
     )
 
@@ -116,7 +117,7 @@ def metric_text(variant: VariantResult) -> str:
     return "" if metric.value is None else amount(metric.value, metric.unit, metric.currency)
 
 
-def _cells(goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
+def _cells(report: Report, goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
     change, bounds = _change(variant)
     return (
         variant.variant_name,
@@ -125,7 +126,7 @@ def _cells(goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
         metric_text(variant),
         change,
         bounds,
-        STATUS_WORDS[shown_status(variant.status, goal.decision)].label,
+        STATUS_WORDS[row_status(report, goal, variant)].label,
     )
 
 

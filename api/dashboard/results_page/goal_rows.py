@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.dashboard.interval_bar import Axis, IntervalBar, axis_of
-from api.dashboard.results_page.goal_limits import is_lower_better, limits_of, row_status
+from engine.analysis.results.goal_limits import is_lower_better, limits_of, row_status
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS, StatusWord
 from engine.analysis.results.variant_result import Interval, VariantResult

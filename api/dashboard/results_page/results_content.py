@@ -11,12 +11,12 @@ from api.dashboard.computed_results import AskedResults
 from api.dashboard.filter_form import filters_of
 from api.dashboard.interval_bar import axis_of
 from api.dashboard.results_page.chart_notes import Note, annotations
-from api.dashboard.results_page.goal_limits import limits_of, row_status
 from api.dashboard.results_page.goal_rows import bar_of, challengers, goal_table
 from api.dashboard.results_page.plot import Plot, day_words
 from api.dashboard.results_page.segment_forest import SegmentForest, segment_forest
 from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors
 from api.dashboard.results_page.verdict_facts import facts_of
+from engine.analysis.results.goal_limits import limits_of, row_status
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import VariantResult

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final
 
-from api.dashboard.results_page.goal_limits import bounds_of
 from api.dashboard.results_page.plot import (
     Days,
     Line,
@@ -18,6 +17,7 @@ from api.dashboard.results_page.plot import (
 )
 from engine.analysis.report.lift_by_day import DayLift, has_daily_rates, lift_by_day, why_no_lift
 from engine.analysis.results.formatting import figure, interval_text, share, signed
+from engine.analysis.results.goal_limits import bounds_of
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.charts.lift_over_time import change_domain

@@ -14,11 +14,11 @@ from tests.observations import observed
 def test_the_table_of_a_funnel_lists_the_visitors_at_each_step() -> None:
     experiment, plain = an_experiment(status="completed"), observed([5_000, 5_100], [500, 700])
     report = analyze(experiment, plain, now=NOW)
-    assert goal_table(report.goals[0]).notes == ()
+    assert goal_table(report.goals[0], report).notes == ()
 
     funnel = FunnelEvidence(("cart", "paid"), np.array([[900, 1_100], [500, 700]]))
     report = analyze(experiment, replace(plain, funnels={0: funnel}), now=NOW)
-    assert goal_table(report.goals[0]).notes == (
+    assert goal_table(report.goals[0], report).notes == (
         "Control: 5,000 visitors → cart 900 → paid 500",
         "Treatment 1: 5,100 visitors → cart 1,100 → paid 700",
     )

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from api.dashboard.results_page.goal_limits import limits_of
 from api.dashboard.results_page.goal_rows import MOST_ROWS, GoalTable, goal_table
 from engine.analysis.analyze import analyze
+from engine.analysis.results.goal_limits import limits_of
 from engine.analysis.results.report import Report
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
@@ -80,6 +80,15 @@ def test_goals_stand_in_groups_with_their_status_beside_the_limit() -> None:
 def test_before_the_verdict_no_row_is_more_than_unclear() -> None:
     report = a_report([(1000, 1200), (1000, 800)], {}, {"guardrail_margin_percent": 10}, status="running")
     assert report.goals[0].decision.recommendation == "keep_running"
+    assert words(goal_table(report, shows_all=False)) == {"Goal 0": ["Unclear"], "Goal 1": ["Unclear"]}
+
+
+def test_of_some_visitors_no_row_is_more_than_unclear() -> None:
+    settled = a_report([(1000, 1300), (1000, 1250)])
+    experiment, evidence = settled.experiment, observed([VISITORS] * 2, [[1000, 1300], [1000, 1250]])
+    report = analyze(experiment, evidence, now=NOW, is_segment=True)
+    assert report.goals[0].decision.reason == "exploratory"
+    assert words(goal_table(settled, shows_all=False)) == {"Goal 0": ["Better"], "Goal 1": ["Better"]}
     assert words(goal_table(report, shows_all=False)) == {"Goal 0": ["Unclear"], "Goal 1": ["Unclear"]}
 
 
