@@ -5,7 +5,7 @@
 and no constants are taken from the modules that happen to be imported.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import pytest
@@ -77,6 +77,11 @@ def examples(
 def in_shares(*values: Any, seconds: float) -> list[ParameterSet]:
     """Return parameters whose tests are long, since they take the same way as the others of a test."""
     return [pytest.param(value, marks=pytest.mark.long(seconds=seconds)) for value in values]
+
+
+def mostly_in_shares(values: Iterable[Any], *always: Any, seconds: float) -> list[Any]:
+    """Return parameters of which only some are in every run, where all take the same way through a test."""
+    return [one if one in always else in_shares(one, seconds=seconds)[0] for one in values]
 
 
 def trials(few: int, many: int) -> int:

@@ -30,6 +30,7 @@ from engine.stats.frequentist.quantiles import ValueCounts
 from engine.stats.moments import Moments
 from engine.stats.paired_moments import PairedMoments
 from engine.stats.sequential.sample_ratio import SplitCheck
+from tests.examples import mostly_in_shares
 
 RUNS = 500
 SHOP = ReturningVisitorsCase(rate=2.0, visitors=300)
@@ -197,7 +198,15 @@ def test_every_method_beyond_the_daily_ones_is_broken_once() -> None:
     assert {method.name for method in METHODS if method.is_safe and method not in DAILY} <= tried
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: f"{broken.method}-{broken.case.name}")
+# One of each module in every run.
+OF_MODULES = {broken.module: broken for broken in BROKEN}.values()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    mostly_in_shares(BROKEN, *OF_MODULES, seconds=0.3),
+    ids=lambda broken: f"{broken.method}-{broken.case.name}",
+)
 def test_a_method_that_is_broken_on_purpose_is_found_out(
     broken: Broken, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,7 +77,7 @@ def drawn(seed: int) -> tuple[pl.DataFrame, Columns, str]:
 
 
 @pytest.mark.many(seconds=1)
-@pytest.mark.parametrize("seed", range(trials(12, 60)))
+@pytest.mark.parametrize("seed", range(trials(4, 60)))
 def test_parts_add_up_to_the_evidence_of_all_rows(seed: int) -> None:
     asked = drawn(seed)
     found, wanted = observed(*asked), at_once(*asked)

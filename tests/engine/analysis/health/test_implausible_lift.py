@@ -68,7 +68,13 @@ def test_without_a_lift_there_is_nothing_to_check() -> None:
 
 
 @pytest.mark.many(seconds=6)
-@pytest.mark.parametrize(("rate", "visitors"), [(0.005, 500), (0.005, 20_000), (0.3, 100)])
+@pytest.mark.parametrize(
+    ("rate", "visitors"),
+    [
+        (0.005, 500),
+        *(pytest.param(*one, marks=pytest.mark.long(seconds=6)) for one in ((0.005, 20_000), (0.3, 100))),
+    ],
+)
 def test_tests_with_usual_lifts_warn_at_most_once_in_a_thousand_whatever_the_day(
     rate: float, visitors: int
 ) -> None:

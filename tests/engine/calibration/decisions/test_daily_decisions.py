@@ -18,7 +18,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.stats.moments import Moments
 from tests.builders import STARTED, a_goal, an_experiment
-from tests.examples import is_many, trials
+from tests.examples import is_many, mostly_in_shares, trials
 
 if TYPE_CHECKING:
     from engine.analysis.evidence.recorded_looks import RecordedLook
@@ -118,7 +118,17 @@ CASES = {
 
 
 @pytest.mark.many(seconds=8)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    mostly_in_shares(
+        CASES,
+        "guardrails to be shown",
+        "revenue of three variants",
+        "group sequential",
+        "Bayesian",
+        seconds=8,
+    ),
+)
 def test_reports_day_by_day_give_the_actions_of_the_simulation(name: str) -> None:
     case = CASES[name]
     experiment, rng = experiment_of(case), np.random.default_rng(17)

@@ -23,7 +23,7 @@ from engine.stats.arrays import FloatArray
 from engine.stats.frequentist.equivalence import Equivalence
 from engine.stats.log_p_values import log_p_normal
 from engine.stats.sequential import confidence_sequence_boundary
-from tests.examples import trials
+from tests.examples import mostly_in_shares, trials
 
 SHARES = DecisionCase(rate=0.05, plan_day=10.0)
 # Day-14 retention of 20% at 800 visitors a day.
@@ -75,7 +75,15 @@ def one_case(
 
 
 @pytest.mark.many(seconds=5)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    mostly_in_shares(
+        CASES,
+        *("conversions", "known after two weeks", "group sequential", "Bayesian", "revenue"),
+        "guardrail to be shown",
+        seconds=5,
+    ),
+)
 def test_every_bar_is_met(name: str) -> None:
     found = rates(name)
     assert any(found.bar(figure) for figure in found.figures)
@@ -194,23 +202,35 @@ def no_spending(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daily_decisions, "limit_at_last", lambda *_, **__: 1.96)
 
 
+# Beside another figure of the same gate, or another limit of guardrails.
+IN_SHARES = pytest.mark.long(seconds=1)
+
+
 @pytest.mark.parametrize(
     ("broken", "case", "scenario", "figures"),
     [
         (always_1_96, SHARES, "no effect", "ship; rollback; auto-stop"),
-        (always_1_96, SHARES, "guardrail at its margin", "guardrail broken"),
+        pytest.param(always_1_96, SHARES, "guardrail at its margin", "guardrail broken", marks=IN_SHARES),
         (no_first_week, replace(SHARES, plan_day=4.0), "twice the planned effect", "before day 7"),
         (plan_at_every_later_look, SHARES, "no effect", "ship by day 84; rollback by day 84"),
         (no_margin, SHARES, "rise at the margin", "false no difference, rise"),
-        (no_margin, SHARES, "fall at the margin", "false no difference, fall"),
-        (guardrails_one_sided, SHARES, "guardrail at its margin", "guardrail broken"),
+        pytest.param(no_margin, SHARES, "fall at the margin", "false no difference, fall", marks=IN_SHARES),
+        pytest.param(
+            guardrails_one_sided, SHARES, "guardrail at its margin", "guardrail broken", marks=IN_SHARES
+        ),
         (plan_without_drift, SHARES, "planned effect", "power"),
-        (plan_without_drift, SHARES, "no effect", "no difference"),
+        pytest.param(plan_without_drift, SHARES, "no effect", "no difference", marks=IN_SHARES),
         (visitors_as_the_clock, RETENTION, "planned effect", "power"),
         (no_spending, GIVEN, "no effect", "ship"),
         (early_wins_beyond_margins, GUARDED, "a large win with harm beyond the margin", "harm shipped at 3x"),
         (guardrails_not_shown, SHOWN, "a win with harm beyond the margin", "harm shipped"),
-        (level_of_guardrails_10, SHOWN, "a large win at the margin", "shipped at the margin"),
+        pytest.param(
+            level_of_guardrails_10,
+            SHOWN,
+            "a large win at the margin",
+            "shipped at the margin",
+            marks=IN_SHARES,
+        ),
     ],
 )
 def test_a_gate_that_is_broken_misses_its_bar(

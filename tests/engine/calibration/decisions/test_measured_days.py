@@ -24,7 +24,7 @@ from engine.design.experiment import Experiment
 from engine.frames.kinds import Quantile
 from engine.stats.moments import Moments
 from tests.builders import STARTED, an_experiment
-from tests.examples import is_many, trials
+from tests.examples import is_many, mostly_in_shares, trials
 
 if TYPE_CHECKING:
     from engine.analysis.evidence.quantiles import QuantileEvidence
@@ -93,7 +93,7 @@ def evidence_of(days: SimulatedDays, run: int, day: int) -> Evidence:
 
 
 @pytest.mark.many(seconds=8)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_in_shares(CASES, "CUPED", "median", seconds=8))
 def test_reports_day_by_day_give_the_actions_of_the_simulation(name: str) -> None:
     case = CASES[name]
     experiment = experiment_of(case)
