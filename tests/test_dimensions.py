@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.store.event_columns import DIMENSIONS, EVENT_DIMENSIONS
 from tests.dimension_doors import ADDRESS, HEADERS, OF_REQUESTS, Doors, value_of
+from tests.examples import mostly_in_shares
 
 # The store of these tests is one folder, whose catalog is the SQLite file in it.
 pytestmark = pytest.mark.only_on("sqlite")
@@ -28,7 +29,11 @@ def imported(doors: Doors) -> str:
     return path
 
 
-@pytest.mark.parametrize("name", EVENT_DIMENSIONS)
+# One of each source in every run.
+OF_SOURCES = {one.source: name for name, one in EVENT_DIMENSIONS.items()}.values()
+
+
+@pytest.mark.parametrize("name", mostly_in_shares(EVENT_DIMENSIONS, *OF_SOURCES, seconds=0.5))
 def test_what_a_sender_or_a_file_says_is_seen_by_every_door(name: str, doors: Doors, imported: str) -> None:
     value = value_of(name)
     assert doors.visitors(doors.experiment, **{name: value}) == {2}

@@ -17,6 +17,7 @@ from pipeline.sources.definition_files import read_definition
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.source_databases.queries import Query
+from tests.examples import mostly_in_shares
 from tests.pipeline.working_store import WorkingStore
 
 SOURCE: Final = """
@@ -69,7 +70,7 @@ def made(kind: str) -> str:
     )
 
 
-@pytest.mark.parametrize("kind", IN_DUCKDB)
+@pytest.mark.parametrize("kind", mostly_in_shares(IN_DUCKDB, *IN_DUCKDB[::3], seconds=0.5))
 def test_a_column_of_duckdb_does_no_harm(tmp_path: Path, store: WorkingStore, kind: str) -> None:
     path = tmp_path / "shop.duckdb"
     with duckdb.connect(str(path)) as connection:

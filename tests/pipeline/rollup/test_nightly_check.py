@@ -193,14 +193,14 @@ def damage(nights: Nights, project: Project, experiment: Experiment, statement: 
     ("fault", "reason"),
     [
         ("DELETE FROM {events} WHERE seq = (SELECT min(seq) FROM {events})", "events"),
-        ("INSERT INTO {events} FROM {events} LIMIT 1", "events"),
+        in_shares("INSERT INTO {events} FROM {events} LIMIT 1", "events"),
         ("INSERT INTO {events} SELECT e.* FROM (FROM {events} LIMIT 1) e, range(2)", "events"),
         ("UPDATE {events} SET revenue_cents = 7 WHERE transaction_id = 't3'", "events"),
-        ("UPDATE {events} SET url = 'x' WHERE visitor_id = 'idle9'", "events"),
-        ("DELETE FROM {visitors} WHERE rowid = 7", "sums"),
+        in_shares("UPDATE {events} SET url = 'x' WHERE visitor_id = 'idle9'", "events"),
+        in_shares("DELETE FROM {visitors} WHERE rowid = 7", "sums"),
         ("UPDATE {visitors} SET variant = 1 - variant WHERE rowid = 7", "sums"),
         ("UPDATE {aggregates} SET visitors = visitors + 1 WHERE rowid = 0", "sums"),
-        ("DELETE FROM {aggregates} WHERE rowid = 1", "sums"),
+        in_shares("DELETE FROM {aggregates} WHERE rowid = 1", "sums"),
         in_shares("DELETE FROM {events} WHERE seq = (SELECT max(seq) FROM {events})", "events"),
         in_shares("UPDATE {events} SET variant_id = 'x' WHERE visitor_id = 'idle9'", "events"),
         in_shares("UPDATE {events} SET visitor_id = NULL WHERE visitor_id = 'idle9'", "events"),
@@ -306,7 +306,7 @@ def test_a_project_without_events_or_experiments_has_nights(nights: Nights, proj
     assert nights.reason(project) == "events"
 
 
-@pytest.mark.parametrize("step", [1, 5, 8, *(in_shares(step) for step in (2, 3, 4, 6, 7))])
+@pytest.mark.parametrize("step", [1, 8, *(in_shares(step) for step in range(2, 8))])
 def test_a_night_that_is_killed_between_its_steps_is_made_up_for_by_the_next(
     nights: Nights, mended: tuple[Project, Experiment], monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
