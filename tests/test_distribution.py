@@ -66,6 +66,7 @@ def run_demo(environment: Path, folder: Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.long(seconds=6)
 def test_the_installed_wheel_runs_the_demo_elsewhere(wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     uv("venv", "--quiet", "--python", sys.executable, environment)

@@ -121,7 +121,11 @@ def carried_out(program: Path, name: str, store: EarlierStore) -> dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    "make", [by_this_version, pytest.param(by_version_0_1, marks=pytest.mark.long(seconds=30))]
+    "make",
+    [
+        pytest.param(by_this_version, marks=pytest.mark.long(seconds=8)),
+        pytest.param(by_version_0_1, marks=pytest.mark.long(seconds=30)),
+    ],
 )
 def test_one_row_and_one_reader_add_a_dimension_that_every_door_shows(make: Any, tmp_path: Path) -> None:
     store = make(tmp_path / "before")

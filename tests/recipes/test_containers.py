@@ -140,6 +140,7 @@ def redis(tmp_path: Path) -> Iterator[Redis]:
     server.stop()
 
 
+@pytest.mark.long(seconds=5)
 def test_the_parts_run_together_and_are_scraped(
     tmp_path: Path, redis: Redis, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

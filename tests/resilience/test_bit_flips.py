@@ -29,7 +29,7 @@ from pipeline.store.ownership import catalog_damage
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_salvage import salvage_warehouse
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
-from tests.examples import trials
+from tests.examples import in_shares, trials
 from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.full_disk import no_file_larger_than
 from tests.pipeline.working_store import a_working_store, an_event, an_exposure
@@ -102,7 +102,7 @@ def is_found(folder: Path) -> bool:
 
 
 @pytest.mark.many(seconds=50)
-@pytest.mark.parametrize("kind", ["closed", "killed"])
+@pytest.mark.parametrize("kind", ["killed", *in_shares("closed", seconds=50)])
 def test_a_changed_bit_of_any_file_is_found(stores: Stores, tmp_path: Path, kind: str) -> None:
     rng, whole, unfound = random.Random(7), getattr(stores, kind), dict[str, str]()  # noqa: S311 - places
     assert not is_found(Path(shutil.copytree(whole, tmp_path / "sound")))

@@ -87,11 +87,7 @@ def survive(tmp_path: Path, workers: Workers) -> Callable[[str, int], None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("job", "kills"),
-    [
-        ("publication", 1),
-        *(pytest.param(job, 8, marks=pytest.mark.long(seconds=30)) for job in JOBS),
-    ],
+    ("job", "kills"), [pytest.param(job, 8, marks=pytest.mark.long(seconds=30)) for job in JOBS]
 )
 def test_every_part_is_old_or_new_after_each_kill(
     survive: Callable[[str, int], None], job: str, kills: int
