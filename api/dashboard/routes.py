@@ -30,6 +30,7 @@ from api.dashboard.project_setup import (
 )
 from api.dashboard.projects import show_projects
 from api.dashboard.reference import show_reference
+from api.dashboard.shipping import confirm_rollout_end, end_rollout, send_decision, show_decision
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
 from api.dashboard.static_files import answer_static
 from api.dashboard.today import show_today
@@ -71,6 +72,10 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/copy", copy_experiment, methods=["POST"]),
     Route(_EXPERIMENT + "/delete", confirm_deletion),
     Route(_EXPERIMENT + "/delete", delete_draft, methods=["POST"]),
+    Route(_EXPERIMENT + "/ship", show_decision),
+    Route(_EXPERIMENT + "/ship", send_decision, methods=["POST"]),
+    Route(_EXPERIMENT + "/rollout/end", confirm_rollout_end),
+    Route(_EXPERIMENT + "/rollout/end", end_rollout, methods=["POST"]),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
     Route("/docs", show_reference),

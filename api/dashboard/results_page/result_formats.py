@@ -1,9 +1,9 @@
 """Numbers of results as the results page writes them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from api.dashboard.formats import ABSENT, percent, percent_of, words
 from api.dashboard.results_page.plot import day_words
@@ -13,8 +13,9 @@ from engine.analysis.results.formatting import (
     p_text,
     steps_text,
 )
+from engine.analysis.results.report import DecisionSummary
 from engine.analysis.results.variant_result import Metric, VariantResult
-from engine.analysis.results.verdict_words import CHECK_WORDS
+from engine.analysis.results.verdict_words import CHECK_WORDS, ShortWord, end_word, verdict_of
 
 _USUAL_LEVEL: Final = 0.05
 _ABBREVIATED: Final = re.compile(r"\b(?:os|utm)\b", re.IGNORECASE)
@@ -75,7 +76,13 @@ def dimension_words(name: str) -> str:
     return _ABBREVIATED.sub(lambda found: found[0].upper(), plain[:1].upper() + plain[1:])
 
 
-FILTERS: Final[dict[str, Callable[..., str]]] = {
+def end_of(conclusion: Mapping[str, Any], decision: DecisionSummary) -> ShortWord:
+    """Return the word of what was decided, beside the verdict."""
+    return end_word(conclusion["decision"], verdict_of(decision.recommendation, decision.reason))
+
+
+FILTERS: Final[dict[str, Callable[..., str | ShortWord]]] = {
+    "end_word": end_of,
     "bare_metric": bare_metric,
     "difference_text": difference_text,
     "difference_interval": difference_interval,

@@ -1,0 +1,117 @@
+"""Pages of a decision: the form that ships a variant or keeps the control, and the end of a rollout."""
+
+from contextlib import suppress
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.dashboard.computed_results import AskedResults, compute_results
+from api.dashboard.experiments import address_of
+from api.dashboard.form_permissions import WRITE_EXPERIMENTS
+from api.dashboard.forms import SentForm, read_button, read_form
+from api.dashboard.operations import ask, content_of, read
+from api.dashboard.page_answers import redirect, render, signed_in
+from api.dashboard.page_errors import PageError
+from api.dashboard.sessions import SignedIn
+from engine.analysis.results.open_risks import open_risks
+from engine.design.shipping import DECIDABLE
+
+# Of the choice; every other one is the id of a variant to ship.
+KEPT = ("keep_control", "inconclusive")
+
+
+@signed_in
+async def show_decision(request: Request, session: SignedIn) -> Response:
+    """Show the form of a decision, filled in as the verdict recommends."""
+    experiment = (await read(request, session, address_of(request)))["data"]
+    if experiment["conclusion"] or experiment["status"] not in DECIDABLE:
+        raise PageError(422, "This experiment waits for no decision.")
+    return await _form(request, session, experiment)
+
+
+@signed_in
+async def send_decision(request: Request, session: SignedIn) -> Response:
+    """Decide as the form says; one that is refused is shown again with what was typed."""
+    form = await read_form(request, session, WRITE_EXPERIMENTS)
+    address, choice = address_of(request), str(form.get("choice", ""))
+    body: dict[str, Any] = {"decision": choice, "note": str(form.get("note", "")).replace("\r\n", "\n")}
+    if choice not in KEPT:
+        body |= {"decision": "ship", "variant_id": choice or None, "rollout": form.get("rollout") != "no"}
+        body["accept_risks"] = sorted({str(risk) for risk in form.getlist("risk")})
+    path = f"{address}/ship"
+    answer = await ask(request, session, path, method="POST", body=body, idempotency_key=form.submission_key)
+    if answer.status != 422:
+        content_of(answer)
+        return redirect(address)
+    experiment = (await read(request, session, address))["data"]
+    return await _form(request, session, experiment, form=form, error=(answer.content or {})["error"])
+
+
+@signed_in
+async def confirm_rollout_end(request: Request, session: SignedIn) -> Response:
+    """Ask for the confirmation that a rollout is ended."""
+    experiment = (await read(request, session, address_of(request)))["data"]
+    return await render(
+        request, "end_rollout.html", session=session, address=address_of(request), experiment=experiment
+    )
+
+
+@signed_in
+async def end_rollout(request: Request, session: SignedIn) -> Response:
+    """End a rollout that was confirmed."""
+    await read_button(request, session)
+    content_of(await ask(request, session, f"{address_of(request)}/rollout/end", method="POST"))
+    return redirect(address_of(request))
+
+
+async def _form(
+    request: Request,
+    session: SignedIn,
+    experiment: dict[str, Any],
+    *,
+    form: SentForm | None = None,
+    error: dict[str, Any] | None = None,
+) -> Response:
+    found: dict[str, Any] = {"recommended": None, "results": {}, "risks": {}}
+    # A key that reads no results may decide; open risks are then named by the refusal.
+    with suppress(PageError):
+        found = await compute_results(request, session, _facts)
+    details = (error or {}).get("details", [])
+    if error and error["code"] == "open_risks":
+        found["risks"] |= {one["field"]: one["message"] for one in details}
+    return await render(
+        request,
+        "ship.html",
+        status=422 if error else 200,
+        session=session,
+        address=address_of(request),
+        experiment=experiment,
+        chosen=form.get("choice") if form else found["recommended"],
+        is_rolled_out=not form or form.get("rollout") != "no",
+        note=form.get("note", "") if form else "",
+        accepted=form.getlist("risk") if form else [],
+        error=error,
+        details=[one for one in details if one["field"] not in found["risks"]],
+        **found,
+    )
+
+
+def _facts(asked: AskedResults) -> dict[str, Any]:
+    """Collect what the verdict recommends, the variants' changes, and the open risks of any of them."""
+    report = asked.report()
+    if report.primary is None:
+        return {"recommended": None, "results": {}, "risks": {}}
+    decision, results = report.primary.decision, report.primary.variants
+    shipped = (one.variant_id for one in results if one.variant_name == decision.variant_name)
+    recommended = {"ship": next(shipped, None), "rollback": "keep_control"}.get(decision.recommendation)
+    risks: dict[str, str] = {}
+    for variant in results:
+        for one in open_risks(report, variant.variant_id):
+            said = risks.get(one.risk)
+            risks[one.risk] = one.message if said in {None, one.message} else f"{said} {one.message}"
+    return {
+        "recommended": recommended,
+        "results": {one.variant_id: one for one in results},
+        "risks": risks,
+    }
