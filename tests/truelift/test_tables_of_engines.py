@@ -29,7 +29,7 @@ _COLUMNS = (
     "rating {number}, returned bigint, is_over bigint, seen boolean, asked_at {time}, paid_at {time}, "
     "sent_at {time}, town text, is_member boolean, plan bigint, discount {number}"
 )
-_MANY = pytest.mark.long(seconds=20)
+_MANY = pytest.mark.long(seconds=6)
 
 
 @pytest.fixture(scope="module")
