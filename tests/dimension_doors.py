@@ -2,11 +2,14 @@
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 import polars as pl
 from fastapi.testclient import TestClient
@@ -185,10 +188,9 @@ class Doors:
         assert isinstance(client, TestClient)
         browser = a_browser(client)
         assert browser.post("/sign-in", data={"key": self.customer.token}).status_code == 303
-        page = browser.get(self.experiment).text
-        _, _, rest = page.partition(f'<select id="filter-{dimension}" name="{dimension}">')
-        options = rest.partition("</select>")[0].split("<option")[2:]
-        return [option.partition(">")[2].partition("<")[0] for option in options]
+        links = re.findall(r'<li><a[^>]* href="([^"]*)"', browser.get(self.experiment).text)
+        asked = [parse_qs(urlsplit(unescape(link)).query).get(dimension) for link in links]
+        return [values[0] for values in asked if values]
 
     def _in_snapshot(self, dimension: str) -> dict[str, int]:
         project_id = self.project.rpartition("/")[2]
