@@ -41,7 +41,7 @@ DESCRIPTION = schemathesis.openapi.from_dict(create_app(Settings()).openapi(), c
 
 
 @DESCRIPTION.parametrize()
-@examples(1, 10, seconds=4)
+@examples(1, 8, seconds=3)
 def test_generated_request_is_answered_as_described(
     case: Case[Any], client: httpx2.Client, services: Services
 ) -> None:

@@ -49,18 +49,12 @@ def on_postgresql(shop: Shop, url: str) -> Iterator[Run]:
         yield lambda sql: cursor.execute(sql.encode()).fetchall()
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        pytest.param(0, marks=pytest.mark.many(seconds=80)),
-        *(pytest.param(seed, marks=pytest.mark.long(seconds=80)) for seed in (15, 30, 45)),
-    ],
-)
+@pytest.mark.many(seconds=80)
 def test_duckdb_and_postgresql_count_what_the_service_counts(
-    store: WorkingStore, new_database: Callable[[], str], first: int
+    store: WorkingStore, new_database: Callable[[], str]
 ) -> None:
     url = new_database()
-    for seed in range(first, first + trials(2, 15)):
+    for seed in range(trials(2, 12)):
         shop = a_shop(seed)
         rates = {"EUR": 1.1} if seed % 2 else {}
         project, experiments = count_here(store, shop, exchange_rates=rates)

@@ -195,14 +195,14 @@ def with_outliers(rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame({"variant": variants, "spent": spent})
 
 
-@pytest.mark.many(seconds=60)
+@pytest.mark.many(seconds=30)
 @pytest.mark.parametrize(
     ("kind", "draw"),
     [
         (Revenue(), with_tails),
         (Mean(), with_outliers),
         *(
-            pytest.param(kind, draw, marks=pytest.mark.long(seconds=60))
+            pytest.param(kind, draw, marks=pytest.mark.long(seconds=30))
             for kind, draw in (
                 (Mean(), with_tails),
                 (Ratio("clicks", "views"), with_tails),
@@ -217,7 +217,7 @@ def test_a_visitor_who_is_asked_for_only_if_large_enough_misses_nothing(
     """Of many draws, no comparison changes by a standard error where nobody is large enough."""
     skipped = 0
     # In few draws, those after which somebody is first skipped.
-    for seed in range(0 if is_many() else 17, trials(25, 400)):
+    for seed in range(0 if is_many() else 17, trials(25, 200)):
         data = analyzed(draw(np.random.default_rng(seed)), kind)
         values, largest = data.evidence.values, data.evidence.largest
         influence = influence_of(data)
