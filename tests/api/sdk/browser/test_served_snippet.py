@@ -10,6 +10,7 @@ from tests.api.customers import Customer
 from tests.api.sdk.browser.conftest import USER_AGENT
 from tests.api.sdk.browser.site import Site, a_page
 from tests.waiting import wait_until
+from truelift.client.client import Client
 
 CHANGE = {"selector": "h1", "action": "modify_text", "value": "Buy now"}
 STYLE = {"selector": "h1", "action": "modify_style", "value": "color: rgb(0, 128, 0)"}
@@ -173,3 +174,38 @@ def test_late_page_counts_nobody_and_is_named_by_the_health_check(
     context.close()
     assert shop.counted("visitors") == {}
     assert shop.health("late_visits")["status"] == "warning"
+
+
+def test_a_shipped_variant_is_shown_to_everybody_until_its_rollout_ends(
+    customer: Customer, site: Site, chromium: Browser
+) -> None:
+    shop = a_shop(customer, site, traffic_allocation=0)
+    test_key = customer.data_of(shop.experiment)["test_key"]
+    project_id, service = shop.project.rpartition("/")[2], str(customer.client.base_url).rstrip("/")
+
+    def seen() -> tuple[str, bool, str | None]:
+        """What a new visitor sees in a page, by OFREP, and by the client of a server."""
+        context = chromium.new_context(user_agent=USER_AGENT)
+        page = context.new_page()
+        with page.expect_response(lambda answer: "/sdk/track" in answer.url) as sent:
+            page.goto(f"{site.base}/")
+        assert "exposure" not in (sent.value.request.post_data or "")
+        shown = page.inner_text("h1")
+        context.close()
+        headers = {"X-API-Key": customer.token, "X-Project-Id": project_id}
+        asked = {"context": {"targetingKey": "v1", "url": f"{site.base}/"}}
+        flag = customer.client.post(
+            f"/ofrep/v1/evaluate/flags/{test_key}", json=asked, headers=headers
+        ).json()
+        with Client(service, api_key=customer.token, project_id=project_id) as client:
+            assert client.wait_until_ready()
+            variant = client.variant(test_key, "v1", url=f"{site.base}/")
+            assert client.unsent == 0
+        return shown, flag.get("value", False), variant
+
+    assert seen() == ("Original", False, None)
+    assert customer.ship(shop.experiment).status_code == 200
+    assert seen() == ("Buy now", True, "Treatment")
+    assert customer.post(f"{shop.experiment}/rollout/end").status_code == 200
+    assert seen() == ("Original", False, None)
+    assert shop.counted("visitors") == {}
