@@ -13,6 +13,9 @@ class Programme(BaseModel):
     ended: int = Field(description="Completed and archived experiments.")
     decided: int = Field(description="Those whose last look recommended `ship`, `rollback` or `review`.")
     decisions: dict[str, int] = Field(description="Decided tests by recommendation.")
+    conclusions: dict[str, int] = Field(
+        description="Ended tests by what was decided about them: `ship`, `keep_control`, `inconclusive`."
+    )
     win_rate: float | None = Field(
         description="Percent of the decided tests that recommended to ship a variant."
     )
@@ -25,6 +28,7 @@ class Programme(BaseModel):
             ended=found.ended,
             decided=found.decided,
             decisions=dict(found.decisions),
+            conclusions=dict(found.conclusions),
             win_rate=percent(found.win_rate),
             metrics=[answer(one) for one in found.metrics],
         )

@@ -30,7 +30,10 @@ class PastLift:
     variant_id: str
     is_winner: Annotated[
         bool,
-        described("Whether the test's last look recommended to ship it; what was shipped is not known here."),
+        described("Whether the test's last look recommended to ship it."),
+    ]
+    is_shipped: Annotated[
+        bool | None, described("Whether it was decided to ship it; null where nothing was decided.")
     ]
     observed_lift: Annotated[
         float, AnswerField("percent", "In percent of the control, in the wanted direction of the goal.")
@@ -78,10 +81,14 @@ class MetricProgramme:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programme:
-    """Ended tests, the decided ones by recommendation, and the share of these that recommended a variant."""
+    """Ended tests, the decided ones by recommendation, and the share of these that recommended a variant.
+
+    `conclusions` are what was decided about ended tests, with their numbers.
+    """
 
     ended: int
     decisions: Mapping[str, int]
+    conclusions: Mapping[str, int]
     win_rate: float | None
     metrics: tuple[MetricProgramme, ...]
 
@@ -96,6 +103,7 @@ class _LogLift:
     experiment_id: str
     variant_id: str
     is_winner: bool
+    is_shipped: bool | None
     value: float
     variance: float
 
@@ -111,9 +119,11 @@ def programme_of(tests: Iterable[tuple[Experiment, RecordedLook | None]]) -> Pro
     given = list(tests)
     decided = [(one, look) for one, look in given if look is not None and look.recommendation in _DECIDED]
     decisions = Counter(look.recommendation for _, look in decided)
+    concluded = Counter(one.conclusion.decision for one, _ in given if one.conclusion is not None)
     return Programme(
         ended=len(given),
         decisions=dict(sorted(decisions.items())),
+        conclusions=dict(sorted(concluded.items())),
         win_rate=decisions["ship"] / len(decided) if decided else None,
         metrics=tuple(
             _of_metric(metric, lifts)
@@ -129,7 +139,7 @@ def _lifts(metric: Metric, experiment: Experiment, look: RecordedLook) -> Iterab
     control = next((variant.id for variant in experiment.variants if variant.is_control), "")
     if goal is None or _metric_of(goal) != metric:
         return
-    compared = look.comparisons.get(goal.id, {})
+    compared, decided = look.comparisons.get(goal.id, {}), experiment.conclusion
     sign = -1.0 if goal.tracking.get("direction") == "decrease" else 1.0
     for variant_id, comparison in compared.items():
         if control not in compared or variant_id == control:
@@ -140,6 +150,7 @@ def _lifts(metric: Metric, experiment: Experiment, look: RecordedLook) -> Iterab
                 experiment.id,
                 variant_id,
                 is_winner=look.recommendation == "ship" and look.variant_id == variant_id,
+                is_shipped=None if decided is None else decided.variant_id == variant_id,
                 value=sign * (logs[0][0] - logs[1][0]),
                 variance=logs[0][1] + logs[1][1],
             )
@@ -177,6 +188,7 @@ def _of_metric(metric: Metric, lifts: Sequence[_LogLift]) -> MetricProgramme:
                 experiment_id=lift.experiment_id,
                 variant_id=lift.variant_id,
                 is_winner=lift.is_winner,
+                is_shipped=lift.is_shipped,
                 observed_lift=float(np.expm1(lift.value)),
                 shrunk_lift=_share(found.mean[number]),
                 low=_share(found.low[number]),

@@ -42,7 +42,10 @@ def test_ended_tests_are_listed_with_their_winners(
     with_winner(customer, project, 1200, "A second test")
     page = browser.get(f"{project}/programme").text
     assert "2 recommended to ship, together <strong>+" in page
-    assert "Shipped" not in page
+    # What was shipped is counted, and not guessed from the verdict.
+    assert "<dt>Shipped</dt><dd>0</dd>" in page
+    assert customer.post(f"{first}/ship", {"decision": "keep_control", "note": "Too dear."}).is_success
+    assert "<dt>Control kept</dt><dd>1</dd>" in browser.get(f"{project}/programme").text
     assert f'href="{first}"' in page
     assert "A second test" in page
     assert "&lt;/script&gt;&lt;script&gt;alert" in page

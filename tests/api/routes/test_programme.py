@@ -8,6 +8,7 @@ def test_ended_tests_are_described_together(customer: Customer, stranger: Custom
         "ended": 0,
         "decided": 0,
         "decisions": {},
+        "conclusions": {},
         "win_rate": None,
         "metrics": [],
     }

@@ -1,10 +1,12 @@
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook, RecordedPlan
 from engine.analysis.programme import programme_of
+from engine.design.conclusion import Conclusion
 from engine.design.experiment import Experiment
 from tests.builders import NOW, a_goal, an_experiment
 
@@ -52,6 +54,18 @@ def test_a_project_without_tests_has_no_numbers() -> None:
     found = programme_of([(an_experiment(status="completed"), None)])
     assert (found.ended, found.decided, found.win_rate, found.metrics) == (1, 0, None, ())
     assert programme_of([]).ended == 0
+
+
+def test_what_was_decided_is_counted_and_never_guessed() -> None:
+    won, look = ended(1, 1000, 1150, "ship")
+    decided: dict[str, Any] = {"note": "So.", "decided_at": NOW, "decided_by": "m", "decided_by_name": "Ada"}
+    shipped = Conclusion(decision="ship", variant_id="var_1", **decided)
+    kept = Conclusion(decision="keep_control", **decided)
+    tests = [(replace(won, conclusion=one), look) for one in (shipped, kept, None)]
+    found = programme_of(tests)
+    assert found.conclusions == {"keep_control": 1, "ship": 1}
+    assert [one.is_shipped for one in found.metrics[0].lifts] == [True, False, None]
+    assert all(one.is_winner for one in found.metrics[0].lifts)
 
 
 def test_one_test_stays_as_it_was_observed() -> None:
