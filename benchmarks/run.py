@@ -35,6 +35,7 @@ BENCHMARKS = {
         "init": "/sdk/init of new visitors, and the first one after a start",
         "rest_api": "requests of 64 clients, against no authentication and no store",
         "wide_experiment": "an experiment of 50 goals, 20 variants and 40 segment values over a year",
+        "experiment_lists": "pages and answers that list 500 and 10,000 experiments",
         "results_reads": "reads of results by 16 clients, against a read of a project",
     },
     "browser": {

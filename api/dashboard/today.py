@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
@@ -30,6 +30,7 @@ from pipeline.store.catalog.experiment_listings import ListedVerdict, Wanted
 
 SINCE: Final = timedelta(hours=24)
 LATELY: Final = timedelta(days=30)
+MOST_READY: Final = 25
 MOST_RUNNING: Final = 25
 MOST_ENDED: Final = 10
 MOST_CHANGES: Final = 12
@@ -85,6 +86,7 @@ class Today:
     zone: str
     counted_at: datetime | None
     ready: Sequence[Ready]
+    ready_number: int
     broken: Sequence[Broken]
     running: Rows
     running_number: int
@@ -137,13 +139,15 @@ def _today(request: Request, session: SignedIn) -> Today | None:
     running = [
         one for one, row in zip(found.items, rows, strict=False) if not (row.is_decidable or row.is_broken)
     ]
+    waiting = sorted((row for row in rows if row.is_decidable and row.kept), key=_since)
     project = reached[0] if reached else None
     local = zone(project.timezone if project else "UTC")
     return Today(
         now=now.astimezone(local),
         zone=str(local),
         counted_at=max((row.kept.counted_at for row in rows if row.kept), default=None),
-        ready=[_ready(row, row.kept, now) for row in rows if row.is_decidable and row.kept],
+        ready=[_ready(row, row.kept, now) for row in waiting[:MOST_READY] if row.kept],
+        ready_number=len(waiting),
         broken=[_broken(row, row.kept) for row in rows if row.is_broken and row.kept and _is_open(row)],
         running=rows_of(running[:MOST_RUNNING], owners),
         running_number=len(running),
@@ -174,6 +178,11 @@ def _changes(
 def _is_late(one: ListedVerdict, now: datetime) -> bool:
     ended = one.experiment.completed_at
     return ended is not None and now - ended < LATELY
+
+
+def _since(row: Row) -> datetime:
+    """Return the time since which a verdict holds; rows of ended experiments come after those that run."""
+    return row.kept.since if row.kept else datetime.max.replace(tzinfo=UTC)
 
 
 def _is_open(row: Row) -> bool:

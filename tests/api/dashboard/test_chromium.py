@@ -16,10 +16,11 @@ from tests.api.sdk.browser.conftest import chromium_path
 from tests.api.serving import served
 
 HARMFUL = {"serious", "critical"}
-# Elements of the results page beyond the right edge, and texts that do not fit into theirs.
-CUT = """() => [...document.querySelectorAll(".results *:not(.hide, .menu > :not(summary) *, svg *)")]
+# Elements of a page beyond the right edge, and texts and cells that do not fit into theirs.
+CUT = """() => [...document.querySelectorAll("main *:not(.hide, .menu > :not(summary) *, svg *)")]
   .filter((one) => one.checkVisibility() && (one.getBoundingClientRect().right > innerWidth + 1
-    || (one.children.length === 0 && one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)))
+    || ((one.children.length === 0 || one.matches("td, th"))
+      && one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)))
   .map((one) => one.outerHTML.slice(0, 120))"""
 
 
@@ -116,14 +117,21 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         found[path] = [one["id"] for one in violations if one["impact"] in HARMFUL]
         # A page may scroll down, and only its tables and charts to the side.
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    # With its goals open, at every width and in print nothing is beyond the right edge, and no text is cut.
-    page.goto(f"{site.address}{started}")
-    page.click(".goals .open summary >> nth=0")
-    for media, wide in (("screen", 390), ("screen", 768), ("screen", 1280), ("screen", 1920), ("print", 718)):
-        page.emulate_media(media=media)  # type: ignore[arg-type]  # by name
-        page.set_viewport_size({"width": wide, "height": 900})
-        assert page.evaluate(CUT) == [], (media, wide)
-        assert page.is_visible(".goals td.axis >> nth=0")
+    # At every width and in print nothing is beyond the right edge, and no text is cut.
+    for path, shown in (("/", ".decide"), (site.project, ".list svg.bar"), (started, ".goals td.axis")):
+        page.emulate_media(media="screen")
+        page.goto(f"{site.address}{path}")
+        if path == started:
+            page.click(".goals .open summary >> nth=0")
+        for media, wide in (
+            *(("screen", wide) for wide in (390, 768, 1280, 1920)),
+            ("print", 718),
+        ):
+            page.emulate_media(media=media)  # type: ignore[arg-type]  # by name
+            page.set_viewport_size({"width": wide, "height": 900})
+            assert page.evaluate(CUT) == [], (path, media, wide)
+            assert page.is_visible(f"{shown} >> nth=0")
+        page.set_viewport_size({"width": width, "height": 900})
     assert {path: ids for path, ids in found.items() if ids} == {}
 
 

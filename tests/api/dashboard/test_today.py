@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from fastapi.testclient import TestClient
 
-from api.dashboard.today import MOST_RUNNING
+from api.dashboard.today import MOST_READY, MOST_RUNNING
 from pipeline.clock import utc_now
 from pipeline.store.catalog.experiment_listings import Wanted
 from pipeline.store.catalog.schema import kept_verdicts
@@ -111,3 +111,6 @@ def test_several_projects_are_told_together(customer: Customer, browser: TestCli
     page = browser.get("/").text
     assert tiles(page)[0] == 2
     assert "Blog" in part(page, "decide")
+    fill(customer, customer.a_project(name="Third"), [SHOP[0]] * MOST_READY)
+    many = browser.get("/").text
+    assert f"The first {MOST_READY} of {MOST_READY + 2}." in many
