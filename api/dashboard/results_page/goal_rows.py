@@ -182,6 +182,6 @@ def _decided_intervals(report: Report, chosen: dict[str, list[VariantResult]]) -
         if variant.improvement_interval is not None
     ]
     decided = [one for one in found if one[2] not in {"inconclusive", "insufficient_data"}]
-    for goal, variant, _ in decided or [one for one in found if one[0].goal.is_primary]:
+    for _, variant, _ in decided or [one for one in found if one[0].goal.is_primary]:
         yield variant.improvement_interval
-        yield variant.compared.sequential_interval if goal.goal.is_primary else None
+        yield variant.compared.sequential_interval

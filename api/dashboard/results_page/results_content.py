@@ -67,8 +67,7 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
     report = asked.report()
     available = asked.available_segments()
     leader, primary = _leader(report), report.primary
-    reached = report.plan.reached_at
-    timezone = asked.project.timezone
+    dates = _dates(asked, report)
     return {
         "report": report,
         "page": page,
@@ -77,7 +76,7 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
         "facts": facts_of(
             report,
             leader,
-            reached_on=None if reached is None else day_words(local_day(reached, timezone)),
+            reached_on=dates["reached"],
             is_filtered=bool(asked.query.filters.given),
         ),
         "table": goal_table(
@@ -89,7 +88,20 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
         "forest": None if page.filters else _forest(asked, report, leader),
         "filters": filters_of(available, page.filters),
         "owner": _owner(asked),
+        "dates": dates,
     }
+
+
+def _dates(asked: AskedResults, report: Report) -> dict[str, str | None]:
+    """Tell the days of the start, the planned look and the end in the project's time zone."""
+    experiment, timezone = asked.experiment, asked.project.timezone
+    times = {
+        "started": experiment.started_at,
+        "reached": report.plan.reached_at,
+        "ended": experiment.completed_at,
+    }
+    days = {name: None if time is None else local_day(time, timezone) for name, time in times.items()}
+    return {name: None if day is None else f"{day_words(day)} {day.year}" for name, day in days.items()}
 
 
 def _leader(report: Report) -> VariantResult | None:

@@ -1,5 +1,7 @@
 """Content of the results page: order, notes, segments and the options of its address, on one page."""
 
+import re
+
 from fastapi.testclient import TestClient
 
 from api.dashboard.results_page.results_content import PageAddress
@@ -57,6 +59,7 @@ def test_the_page_answers_what_to_do_first_and_the_rest_after_it(
     # What happened is told beside the chart.
     assert "hypothesis edited" in page
     assert "with a recorded look" not in page
+    assert re.search(r"<b>Day 1</b> since \d+ \w{3} \d{4}<", page)
     customer.services.catalog.recorded_looks.add(path.rpartition("/")[2], a_look(1.0))
     assert "1 day with a recorded look" in browser.get(path).text
     absolute = browser.get(f"{path}?show=absolute&chart=rate").text
