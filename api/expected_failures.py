@@ -21,6 +21,7 @@ EXPECTED_FAILURES: Final = {
     "pipeline.sources.definition_files": "InvalidSourceError",
     "pipeline.sources.tables": "UnreadableSourceError",
     "pipeline.settings": "SettingsError",
+    "pipeline.snapshots.hourly_events": "EventFilesError",
     "pipeline.snapshots.manifest": "UnreadableSnapshotError",
     "pipeline.store.catalog.errors": "CatalogError",
     "pipeline.store.ownership.damage": "DamagedStoreError",

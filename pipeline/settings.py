@@ -168,6 +168,15 @@ class Settings(BaseSettings):
         None, description="Folder of the snapshots; `snapshots` in the data folder if unset."
     )
 
+    event_files: str | None = Field(
+        None,
+        description="Folder, or `s3://bucket/prefix`, in which the events of every project are written as "
+        "Parquet each hour; nowhere if unset.",
+    )
+    event_files_days: int = Field(
+        0, ge=0, description="Days after which event files are removed; 0 for never."
+    )
+
     duckdb_memory_limit: str | None = Field(
         None,
         description="Memory that the warehouse may use, such as `4GB`; half of the machine's or the "

@@ -130,6 +130,10 @@ class Erasure(BaseModel):
     )
     snapshot_written: bool = Field(description="Whether the snapshot was written again without the person.")
     read_back: list[ReadBack] = Field(description="Every place that can hold a person and is erased.")
+    not_reached: list[str] = Field(
+        description="Places that the service has written and does not erase: `event files`, where a "
+        "tombstone tells their readers what to delete."
+    )
     is_complete: bool = Field(description="Whether nothing of the person was read back.")
 
     @classmethod

@@ -10,6 +10,7 @@ import msgspec
 
 from pipeline.assignment.index_files import IndexFiles
 from pipeline.erasure.blanking import Blanking
+from pipeline.erasure.event_tombstones import EVENT_FILES
 from pipeline.erasure.holder import Erasing, Holder, Text, columns
 from pipeline.erasure.snapshot_rows import count_left, write_again
 from pipeline.ingest.refused_events import count_refused, erase_refused
@@ -214,6 +215,14 @@ FILES: Final = (
 )
 
 OUTSIDE: Final = (
+    Holder(
+        name=EVENT_FILES,
+        medium="outside",
+        where="TRUELIFT_EVENT_FILES",
+        texts=_DOCUMENT,
+        kept="until TRUELIFT_EVENT_FILES_DAYS; a tombstone beside them has the keys of the person, by which "
+        "their readers delete its rows",
+    ),
     Holder(
         name="backups",
         medium="outside",

@@ -12,6 +12,7 @@ from engine.errors import InvalidDesignError, Problem
 from engine.local_days import epoch_microseconds
 from pipeline.erased_keys import ErasedKeys
 from pipeline.erasure.earlier_erasures import blank_earlier_erasures
+from pipeline.erasure.event_tombstones import EVENT_FILES, add_tombstone, has_event_files
 from pipeline.erasure.holder import Erasing
 from pipeline.erasure.holders import HOLDERS
 from pipeline.erasure.snapshot_rows import needs_new_snapshot
@@ -47,7 +48,8 @@ class Receipt:
     """What an erasure removed; it names no id of the person.
 
     The experiments of `recounted` were counted again without the person; those of `sums_kept` are completed,
-    and keep their numbers. `read_back` has every place that can hold a person and is erased.
+    and keep their numbers. `read_back` has every place that can hold a person and is erased, `not_reached`
+    the others that this service has written, where a tombstone tells their readers what to delete.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Receipt:
     sums_kept: tuple[str, ...]
     snapshot_written: bool
     read_back: tuple[ReadBack, ...]
+    not_reached: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -159,7 +162,8 @@ def _erase(services: PipelineServices, project: Project, target: _Target, *, act
     erasing = Erasing(services=services, project=project, erased=erased)
     snapshot_written = needs_new_snapshot(erasing)
     read_back = _erase_elsewhere(erasing)
-    return _receipt(services.clock(), erased, read_back, snapshot_written=snapshot_written)
+    receipt = _receipt(services.clock(), erased, read_back, snapshot_written=snapshot_written)
+    return replace(receipt, not_reached=(EVENT_FILES,) if has_event_files(erasing) else ())
 
 
 def _end_pending(services: PipelineServices, project: Project) -> list[ErasedPerson]:
@@ -192,6 +196,7 @@ def _erase_elsewhere(erasing: Erasing) -> tuple[ReadBack, ...]:
     for holder in HOLDERS:
         if holder.erase is not None:
             holder.erase(erasing)
+    add_tombstone(erasing)
     read_back = tuple(
         ReadBack(place=holder.name, left=holder.left(erasing))
         for holder in HOLDERS

@@ -19,7 +19,7 @@ from pipeline.jobs.lifecycle import (
     start_scheduled,
 )
 from pipeline.jobs.look_recording import record_looks
-from pipeline.jobs.project_jobs import BANDITS, NIGHTS, RETENTION, SNAPSHOTS, run_due
+from pipeline.jobs.project_jobs import BANDITS, EVENT_FILES, NIGHTS, RETENTION, SNAPSHOTS, run_due
 from pipeline.runs.import_work import LEFT_FILES_KEPT_FOR, remove_left_imports
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
@@ -120,6 +120,11 @@ def write_snapshots(services: PipelineServices) -> bool:
     return run_due(services, SNAPSHOTS)
 
 
+def write_event_files(services: PipelineServices) -> bool:
+    """Write the new events of every project where the settings say, once an hour."""
+    return run_due(services, EVENT_FILES)
+
+
 def start_queued_runs(services: PipelineServices) -> None:
     """Carry out runs that are still queued, such as those that a busy catalog has put off."""
     services.runner.wake_all()
@@ -166,6 +171,7 @@ JOBS: Final = (
     Job("rebuild_after_midnight", lambda _: _MINUTE, rebuild_after_midnight),
     Job("move_bandit_weights", lambda settings: min(_MINUTE, settings.bandit_seconds), move_bandit_weights),
     Job("write_snapshots", lambda settings: min(_MINUTE, settings.snapshot_seconds), write_snapshots),
+    Job("write_event_files", lambda settings: _MINUTE if settings.event_files else 0, write_event_files),
     Job("remove_events_beyond_retention", lambda _: _MINUTE, remove_events_beyond_retention),
     Job("checkpoint", lambda _: 60 * _MINUTE, checkpoint),
     Job("give_back_memory", lambda _: 5 * _MINUTE, give_back_memory),

@@ -14,6 +14,7 @@ from pipeline.run_each import run_each
 from pipeline.runs.night_work import NIGHTLY, owed_nights
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
+from pipeline.snapshots.hourly_events import write_due
 from pipeline.snapshots.writer import SnapshotStoppedError
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.job_records import NEVER_DONE, JobRecord
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 # The wait after a failed try, doubled with each further one up to the longest.
 FIRST_WAIT: Final = timedelta(minutes=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
+_HOUR: Final = 3600
 # The period that a project owes by now, if any, by the record of the last one.
 Owed = Callable[[PipelineServices, Project, JobRecord], str | None]
 
@@ -116,6 +118,11 @@ def _remove_old_events(services: PipelineServices, project: Project) -> None:
         logger.info("removed %d events of project %s, from before %s", removed, project.id, before)
 
 
+def _write_event_files(services: PipelineServices, project: Project) -> None:
+    services.ingest.load()
+    write_due(services.warehouse, services.settings, project.id, now=services.clock())
+
+
 def _move_weights(services: PipelineServices, project: Project) -> None:
     move_weights(services.catalog, services.results, project, clock=services.clock)
 
@@ -126,6 +133,9 @@ RETENTION: Final = ProjectJob(
 )
 BANDITS: Final = ProjectJob(
     name="move_bandit_weights", owed=_slot(lambda settings: settings.bandit_seconds), work=_move_weights
+)
+EVENT_FILES: Final = ProjectJob(
+    name="write_event_files", owed=_slot(lambda _: _HOUR), work=_write_event_files
 )
 SNAPSHOTS: Final = ProjectJob(
     name="write_snapshots",

@@ -98,6 +98,9 @@ def _print(receipt: dict[str, Any]) -> None:
     left = [f"{one['place']} ({one['left']})" for one in read if one["left"]]
     told = f"left in {', '.join(left)}: erase once more, and remove copies" if left else "found in none"
     out.print(f"Read back {len(read)} places: {told}.", highlight=False, soft_wrap=True)
+    if receipt["not_reached"]:
+        places = ", ".join(receipt["not_reached"])
+        out.print(f"Not reached: {places}; a tombstone there says what to delete.", highlight=False)
     out.print(
         "Backups, files of your own and sources that are imported again are not changed.",
         highlight=False,
