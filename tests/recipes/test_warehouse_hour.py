@@ -31,6 +31,6 @@ def test_the_hour_with_a_warehouse_runs_as_pasted(tmp_path: Path, new_database: 
     # The largest fetch, of 22 days, two goals and two countries.
     assert int(counted[1].replace(",", "")) < 1_000
     assert text.count("'new' wins on Order") == 2, text
-    assert text.splitlines()[-1] == "1000"
+    assert text.splitlines()[-1] == "['DE', 'US']"
     assert text.count("\nWITH ") == 1
     assert (tmp_path / "warehouse-hour" / "order-button.sql").read_text().startswith("WITH ")
