@@ -8,6 +8,7 @@ from engine.analysis.results.goal_limits import row_status
 from engine.analysis.results.report import GoalReport, HealthCheck, Report
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import VariantResult
+from engine.analysis.results.verdict_words import end_word, verdict_of
 from engine.charts.forest import chart_improvements
 from engine.display.document import Block, Card, Document, Notes, Picture, Table
 
@@ -40,7 +41,7 @@ def verdict_card(report: Report) -> Card | None:
     if report.primary is None:
         return None
     decision = report.primary.decision
-    sentences = (decision.explanation, decision.confidence_assessment)
+    sentences = (decision.explanation, decision.confidence_assessment, _decided(report))
     return Card(
         title=report.experiment.name,
         label=decision.recommendation_label,
@@ -49,6 +50,19 @@ def verdict_card(report: Report) -> Card | None:
         sentences=tuple(one for one in (*sentences, _more(decision.docs)) if one),
         next_step=decision.next_step,
     )
+
+
+def _decided(report: Report) -> str:
+    """Say what was decided, by whom and why; nothing before."""
+    experiment, primary = report.experiment, report.primary
+    conclusion = experiment.conclusion
+    if conclusion is None or primary is None:
+        return ""
+    verdict = verdict_of(primary.decision.recommendation, primary.decision.reason)
+    word = end_word(conclusion.decision, verdict).label
+    shipped = next((f" '{one.name}'" for one in experiment.variants if one.id == conclusion.variant_id), "")
+    by = f" by {conclusion.decided_by_name}" if conclusion.decided_by_name else ""
+    return f"Decided on {conclusion.decided_at:%-d %b %Y}{by}: {word}{shipped}. {conclusion.note}"
 
 
 def goal_table(goal: GoalReport, report: Report) -> Table:

@@ -111,7 +111,7 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         f"{site.project}/installation",
         draft,
     )
-    for path in (*pages, started, f"{started}/pause", f"{site.project}/programme"):
+    for path in (*pages, started, f"{started}/pause", f"{started}/ship", f"{site.project}/programme"):
         page.goto(f"{site.address}{path}")
         violations = Axe().run(page).response["violations"]
         found[path] = [one["id"] for one in violations if one["impact"] in HARMFUL]
