@@ -196,7 +196,8 @@ def test_every_entry_is_imported_without_a_page(package: Installed, node: Path) 
 
 
 def test_one_visitor_without_a_page_is_decided_and_counted(package: Installed, site: Site) -> None:
-    site.config = a_config(a_described())
+    rollout = {"id": "rol_000002", "experiment_id": "exp_000002", "status": "rollout"}
+    site.config = a_config(a_described(), rollouts=[a_described(number=2) | rollout])
     script = """
       import { createClient } from "@truelift/js";
       const client = createClient({ sdkKey: "pk_test", baseUrl: given[0], visitorId: "v1" });
@@ -205,10 +206,14 @@ def test_one_visitor_without_a_page_is_decided_and_counted(package: Installed, s
       const before = client.variant("test-1");
       await client.ready;
       const { index } = client.variant("test-1");
-      console.log(JSON.stringify({ before, index, changes, closed: await client.close(60_000) }));
+      // Of a rollout, which counts nobody.
+      const { index: shipped, experimentId } = client.variant("test-2");
+      const closed = await client.close(60_000);
+      console.log(JSON.stringify({ before, index, shipped, experimentId, changes, closed }));
     """
     answer = package.run(script, site.service)
-    assert answer == {"before": None, "index": 1, "changes": 1, "closed": True}
+    shipped = {"shipped": 1, "experimentId": "exp_000002"}
+    assert answer == {"before": None, "index": 1, **shipped, "changes": 1, "closed": True}
     (exposure,) = site.events("exposure")
     assert (exposure["visitor_id"], exposure.get("url")) == ("v1", None)
 
