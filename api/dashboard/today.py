@@ -26,10 +26,12 @@ from engine.vocabulary import Status
 from pipeline.clock import utc_now
 from pipeline.results.recent_changes import recent_changes
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.experiment_listings import ListedVerdict, Wanted
+from pipeline.store.catalog.experiment_listings import ExperimentListings, ListedVerdict, Wanted
 
 SINCE: Final = timedelta(hours=24)
 LATELY: Final = timedelta(days=30)
+# A variant that is shown to everybody by the script for so long is to be built into the site.
+BUILT_IN_AFTER: Final = timedelta(days=60)
 MOST_READY: Final = 25
 MOST_RUNNING: Final = 25
 MOST_ENDED: Final = 10
@@ -90,6 +92,7 @@ class Today:
     broken: Sequence[Broken]
     running: Rows
     running_number: int
+    rollouts: Sequence[tuple[Row, int]]
     ended: Sequence[Row]
     feed: Sequence[FeedEntry]
     first_steps: Sequence[FirstStep]
@@ -151,6 +154,7 @@ def _today(request: Request, session: SignedIn) -> Today | None:
         broken=[_broken(row, row.kept) for row in rows if row.is_broken and row.kept and _is_open(row)],
         running=rows_of(running[:MOST_RUNNING], owners),
         running_number=len(running),
+        rollouts=_old_rollouts(listings, ids, owners, now),
         ended=[row for row in rows if not _is_open(row) and not row.is_decidable][:MOST_ENDED],
         feed=feed_of(
             rows,
@@ -164,6 +168,21 @@ def _today(request: Request, session: SignedIn) -> Today | None:
         only_project=project.id if project and len(reached) == 1 else None,
         may_write="experiments:write" in caller.key.scopes,
     )
+
+
+def _old_rollouts(
+    listings: ExperimentListings, project_ids: Sequence[str], owners: Mapping[str, str], now: datetime
+) -> list[tuple[Row, int]]:
+    """List the rollouts that are to be built into the site, each with its days."""
+    wanted = Wanted(
+        project_ids=project_ids,
+        statuses=("completed", "archived"),
+        rolled_out_before=now - BUILT_IN_AFTER,
+        sort="started_at",
+    )
+    rows = rows_of(listings.verdicts(wanted, per_page=MOST_ENDED).items, owners).rows
+    since = [datetime.fromisoformat((row.experiment.rollout or {})["started_at"]) for row in rows]
+    return [(row, (now - at).days) for row, at in zip(rows, since, strict=True)]
 
 
 def _changes(

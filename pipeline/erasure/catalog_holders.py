@@ -92,7 +92,10 @@ CATALOG: Final = (
             (
                 "what lists find experiments by",
                 "experiment_listings",
-                columns(team="name words tags", nothing="experiment_id project_id status owner started_at"),
+                columns(
+                    team="name words tags",
+                    nothing="experiment_id project_id status owner started_at rolled_out_at",
+                ),
             ),
             (
                 "verdicts that lists show",

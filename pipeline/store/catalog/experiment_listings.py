@@ -45,6 +45,7 @@ class Wanted:
     tag: str | None = None
     owner: str | None = None
     verdict: Verdict | None = None
+    rolled_out_before: datetime | None = None
     sort: str = "-updated_at"
 
 
@@ -69,6 +70,7 @@ class ListedExperiment(msgspec.Struct, kw_only=True):
     completed_at: datetime | None = None
     scheduled_start_at: datetime | None = None
     conclusion: dict[str, Any] | None = None
+    rollout: dict[str, Any] | None = None
     updated_at: datetime
 
 
@@ -152,6 +154,7 @@ def listing_of(experiment: Experiment) -> dict[str, Any]:
         "tags": _lines(experiment.tags),
         "owner": experiment.owner,
         "started_at": experiment.started_at,
+        "rolled_out_at": experiment.rollout.started_at if experiment.rollout and experiment.shipped else None,
     }
 
 
@@ -188,6 +191,8 @@ def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
         yield _listed.owner == wanted.owner
     if wanted.verdict is not None:
         yield _kept.verdict == wanted.verdict
+    if wanted.rolled_out_before is not None:
+        yield _listed.rolled_out_at < wanted.rolled_out_before
 
 
 def _order(sort: str) -> Iterator[ColumnElement[Any]]:

@@ -193,8 +193,11 @@ experiment_listings = Table(
     Column("tags", SearchText, nullable=False),
     Column("owner", ID),
     Column("started_at", UtcDateTime),
+    # Null where no shipped variant is shown to everybody.
+    Column("rolled_out_at", UtcDateTime),
     Index(None, "project_id", "status"),
     Index(None, "project_id", "owner"),
+    Index("ix_experiment_listings_project_id_rolled_out_at", "project_id", "rolled_out_at"),
 )
 
 # The verdict of each experiment's last report; the columns are what lists find and sort by.

@@ -7,6 +7,7 @@ from datetime import timedelta
 from fastapi.testclient import TestClient
 
 from api.dashboard.today import MOST_READY, MOST_RUNNING
+from engine.design.conclusion import Rollout
 from pipeline.clock import utc_now
 from pipeline.store.catalog.experiment_listings import Wanted
 from pipeline.store.catalog.schema import kept_verdicts
@@ -103,6 +104,25 @@ def test_an_empty_account_is_led_through_the_first_hour(
     limited = sign_in(customer.with_key("projects:read").token)
     assert limited.get("/").headers["location"] == "/projects"
     assert limited.get("/projects").status_code == 200
+
+
+def test_a_rollout_of_over_sixty_days_is_to_be_built_in(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    fill(customer, project, SHOP[-1:])
+    catalog, project_id = customer.services.catalog, project.rpartition("/")[2]
+    (one,) = catalog.experiments.of_project(project_id)
+
+    def rolled_out(days: int) -> str:
+        started = utc_now() - timedelta(days=days, hours=1)
+        rollout = Rollout(id="rol_1", variant_id=one.variants[1].id, started_at=started)
+        catalog.experiments.change(project_id, one.id, lambda it: replace(it, rollout=rollout), actor="test")
+        return browser.get("/").text
+
+    assert "Build it in" not in rolled_out(59)
+    page = rolled_out(61)
+    assert "Build it in" in page
+    assert "61 days" in page
 
 
 def test_several_projects_are_told_together(customer: Customer, browser: TestClient) -> None:

@@ -9,13 +9,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, text
 
+from engine.design.conclusion import Rollout
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.migrate import HEAD, CatalogVersionError, revisions_of
-from pipeline.store.catalog.schema import metadata
-from tests.builders import an_experiment
+from pipeline.store.catalog.schema import experiment_listings, metadata
+from tests.builders import STARTED, an_experiment
 
 ROOT = Path(__file__).parents[4]
 OPEN_AND_CREATE = """
@@ -84,12 +85,19 @@ def test_revisions_can_be_taken_back_one_by_one_and_made_again(catalog: Catalog)
 def test_catalog_of_before_recorded_looks_is_upgraded_with_its_contents(
     catalog: Catalog, settings: Settings, project_id: str
 ) -> None:
-    experiment = an_experiment(project_id=project_id, status="running")
+    rollout = Rollout(id="rol_1", variant_id="var_1", started_at=STARTED)
+    experiment = an_experiment(
+        project_id=project_id, status="completed", assigned_user_ids=("mem_1",), rollout=rollout
+    )
     catalog.experiments.create(project_id, lambda _: experiment, actor="test")
     with catalog.database.write() as connection:
+        listed = connection.execute(select(experiment_listings)).one()
+        assert listed.rolled_out_at == STARTED
         command.downgrade(revisions_of(connection), "0002")
         assert not inspect(connection).has_table("recorded_looks")
     upgraded = Catalog.open(settings)
+    with upgraded.database.read() as connection:
+        assert connection.execute(select(experiment_listings)).one() == listed
     assert upgraded.experiments.get(project_id, experiment.id) == experiment
     assert upgraded.recorded_looks.of(experiment.id) == ()
     upgraded.close()
