@@ -41,8 +41,6 @@ _DAYS_A_YEAR: Final = 365
 # Of the page: without them the list of projects is the first page.
 _SCOPES: Final = frozenset({"projects:read", "experiments:read", "results:read"})
 _ENDED: Final[tuple[Status, ...]] = ("completed",)
-# The page of an experiment where a decision is made, after the experiment's address.
-DECIDE: Final = ""
 # What the step is called that fits a verdict.
 _STEPS: Final[Mapping[Verdict, str]] = {
     "ship": "Ship…",
@@ -119,9 +117,7 @@ async def show_today(request: Request, session: SignedIn) -> Response:
         today = await run_in_threadpool(_today, request, session)
     if today is None:
         return redirect("/projects")
-    return await render(
-        request, "today.html", session=session, today=today, decide=DECIDE, only_project=today.only_project
-    )
+    return await render(request, "today.html", session=session, today=today, only_project=today.only_project)
 
 
 def _today(request: Request, session: SignedIn) -> Today | None:

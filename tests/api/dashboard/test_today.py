@@ -34,6 +34,8 @@ def test_each_part_has_what_belongs_to_it(customer: Customer, project: str, brow
     assert re.findall(r'<h3><a href="[^"]+">([^<]+)</a>', ready) == [SHOP[0][0], SHOP[1][0], SHOP[3][0]]
     for step in ("Ship…", "Roll back…", "End…"):
         assert step in ready
+    decisions = re.findall(r'href="([^"]+/ship)"', ready)
+    assert [browser.get(one).status_code for one in decisions] == [200] * 3
     broken = part(page, "broken")
     assert "44.4% of visitors instead of 50%" in broken
     assert "Pause…" in broken
@@ -123,6 +125,8 @@ def test_a_rollout_of_over_sixty_days_is_to_be_built_in(
     page = rolled_out(61)
     assert "Build it in" in page
     assert "61 days" in page
+    (end,) = re.findall(r'href="([^"]+/rollout/end)"', page)
+    assert browser.get(end).status_code == 200
 
 
 def test_several_projects_are_told_together(customer: Customer, browser: TestClient) -> None:
