@@ -80,6 +80,7 @@ def test_nothing_is_coloured_before_it_is_decided(
     assert variants[1]["status"] == "winner"
     page = browser.get(experiment).text
     assert page.count(">Unclear</span>") == 1
+    assert '<span class="tag neutral pill">' in browser.get(f"{experiment}?visitor_type=new").text
     assert not {"positive", "negative"} & {*coloured(page)}
 
 
