@@ -92,7 +92,7 @@ def _tools(customer: Customer, ids: dict[str, list[str]]) -> Iterator[Read]:
 
     listed = send("tools/list")
     yield "list", listed
-    tools = [one for one in _result(listed)["tools"] if one["annotations"]["readOnlyHint"]]
+    tools = [one for one in _result(listed)["tools"] if one["annotations"].get("readOnlyHint")]
     assert NAME in {one["name"] for one in tools}
     assert len(tools) > 20
     for tool in tools:
