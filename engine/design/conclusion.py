@@ -75,6 +75,8 @@ def _variant_fits_decision(request: Record) -> Iterator[Problem]:
         yield Problem("variant_id", "is required to ship: say which variant")
     elif decision not in {"ship", None} and has_variant:
         yield Problem("variant_id", f"is only taken to ship, not with {decision}; leave it out")
+    if decision not in {"ship", None} and request.get("accept_risks"):
+        yield Problem("accept_risks", f"are only taken to ship, not with {decision}; leave them out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from engine.validation.input_records import read_record
         ({"decision": "ship", "note": "Yes"}, ["variant_id"]),
         ({"decision": "keep_control", "variant_id": "var_1", "note": "No"}, ["variant_id"]),
         ({"decision": "inconclusive", "variant_id": "var_1", "note": "No"}, ["variant_id"]),
+        ({"decision": "inconclusive", "accept_risks": ["sample_ratio"], "note": "No"}, ["accept_risks"]),
         ({"decision": "rollback", "note": "No"}, ["decision"]),
         ({"decision": "inconclusive"}, ["note"]),
         ({"decision": "inconclusive", "note": "  "}, ["note"]),

@@ -5,10 +5,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from engine.design.assignment import bucket_variant
+from engine.design.conclusion import Rollout
 from engine.design.experiment import Experiment
 from engine.design.reweighting import reweight
-from tests.builders import STARTED, an_experiment
+from tests.builders import NOW, STARTED, an_experiment
 from tests.truelift.client.configurations import a_configuration, an_answer
 from truelift.client.assigned_variants import AssignedVariants
 from truelift.client.decider import UNSETTLED, Decider
@@ -126,3 +129,20 @@ def test_the_first_variant_is_unknown_until_it_is_told_of_those_who_would_move_a
     paused = replace(CHANGED, status="paused")
     for experiment in (outside, paused):
         assert not any(map(a_decider(Service(), experiment).has_unknown, visitors.values()))
+
+
+def test_a_rollout_is_for_everybody_whatever_the_test_gave_and_asks_nobody() -> None:
+    rollout = Rollout(id="rol_1", variant_id="var_1", started_at=NOW)
+    ended = replace(CHANGED, status="completed", completed_at=NOW, rollout=rollout)
+    sent = msgspec.json.decode(a_configuration(ended))
+    sent["rollouts"], sent["experiments"] = sent["experiments"], []
+    polling, service = Polling(30), Service()
+    polling.take(an_answer(msgspec.json.encode(sent)))
+    decider = Decider(polling, service)
+    for one in MOVED[:20]:
+        visitor = a_visitor(one, None, None, None)
+        found = decider.decide(CHANGED.test_key, visitor, assigned={CHANGED.id: "var_0"}, forced="var_0")
+        assert (found.variant_id, found.status) == ("var_1", "rollout")
+        # Nothing is remembered of a visitor whom no test has assigned.
+        assert decider.decided.of_decision(found) is None
+    assert not service.asked
