@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.auth import Caller
+from api.dashboard.first_hour import FirstStep, first_steps
 from api.dashboard.form_permissions import caller_of, refusals_as_pages
 from api.dashboard.listed_rows import Row, Rows, rows_of
 from api.dashboard.page_answers import redirect, render, signed_in
@@ -19,8 +20,7 @@ from api.services import Services
 from engine.analysis.results.formatting import exact_money
 from engine.analysis.results.kept_verdict import ExperimentChange, KeptVerdict
 from engine.analysis.results.verdict_words import CHECK_WORDS, OUTCOMES, Verdict
-from engine.design.lifecycle import OPEN, UNSTARTED
-from engine.design.project import Project
+from engine.design.lifecycle import OPEN
 from engine.time_zones import zone
 from engine.vocabulary import Status
 from pipeline.clock import utc_now
@@ -66,16 +66,6 @@ class Broken:
     row: Row
     check: str
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class FirstStep:
-    """A step of the first hour."""
-
-    label: str
-    more: str
-    address: str
-    is_done: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +133,7 @@ def _today(request: Request, session: SignedIn) -> Today | None:
     local = zone(project.timezone if project else "UTC")
     return Today(
         now=now.astimezone(local),
-        zone=str(local),
+        zone=_zone_in_words(str(local)),
         counted_at=max((row.kept.counted_at for row in rows if row.kept), default=None),
         ready=[_ready(row, row.kept, now) for row in waiting[:MOST_READY] if row.kept],
         ready_number=len(waiting),
@@ -159,7 +149,7 @@ def _today(request: Request, session: SignedIn) -> Today | None:
             zone=local,
             most=MOST_CHANGES,
         ),
-        first_steps=[] if rows else _first_steps(catalog, project),
+        first_steps=[] if rows else first_steps(catalog, project),
         projects={one.id: one.name for one in reached} if len(reached) > 1 else {},
         only_project=project.id if project and len(reached) == 1 else None,
         may_write="experiments:write" in caller.key.scopes,
@@ -193,6 +183,11 @@ def _changes(
 def _is_late(one: ListedVerdict, now: datetime) -> bool:
     ended = one.experiment.completed_at
     return ended is not None and now - ended < LATELY
+
+
+def _zone_in_words(name: str) -> str:
+    """Name a time zone by its place: "New York time" for America/New_York."""
+    return f"{name.rpartition('/')[2].replace('_', ' ')} time" if "/" in name else name
 
 
 def _since(row: Row) -> datetime:
@@ -229,36 +224,3 @@ def _broken(row: Row, kept: KeptVerdict) -> Broken:
         return Broken(row, kept.headline, kept.next_step)
     words = CHECK_WORDS.get(alarm.check)
     return Broken(row, words.label if words else alarm.check, alarm.message)
-
-
-def _first_steps(catalog: Catalog, project: Project | None) -> list[FirstStep]:
-    """List the steps of the first hour; those of a project once there is one."""
-    home = f"/projects/{project.id}" if project else "/projects/new"
-    statuses = {status for status, _ in catalog.experiment_listings.counts(project.id)} if project else set()
-    inner = home if project else "/projects/new"
-    return [
-        FirstStep(
-            "Create a project",
-            "A site, its time zone and its currency.",
-            "/projects/new",
-            project is not None,
-        ),
-        FirstStep(
-            "Connect the site",
-            "One line of code; the page says when the first visitor is seen.",
-            f"{inner}/installation" if project else inner,
-            project is not None and project.snippet_verified,
-        ),
-        FirstStep(
-            "Draft an experiment",
-            "Two variants and the goal that decides; the draft says how long it takes.",
-            f"{inner}/experiments/new" if project else inner,
-            bool(statuses),
-        ),
-        FirstStep(
-            "Start it",
-            "Visitors are assigned at once, and results are shown here.",
-            f"{inner}?status=drafts" if project else inner,
-            bool(statuses - set(UNSTARTED)),
-        ),
-    ]

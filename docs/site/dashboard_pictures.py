@@ -31,18 +31,18 @@ def main() -> None:
         page.goto(f"{address}/sign-in")
         page.fill("#key", key)
         page.press("#key", "Enter")
-        page.click("nav a:text('Experiments')")
-        listed = page.url
+        # Verdicts are shown as last counted, which a job does within a minute.
+        while page.locator("main .tag:text('Ship')").count() == 0:
+            page.wait_for_timeout(2_000)
+            page.reload()
+        _take(page, "today")
+        page.click("nav >> text=Experiments")
+        page.wait_for_selector(f"text={EXPERIMENT}")
+        _take(page, "experiments")
         page.click(f"text={EXPERIMENT}")
         page.wait_for_selector("svg.plot")
         _take(page, "results")
         page.locator("section[aria-labelledby=time]").screenshot(path=FOLDER / "charts.png")
-        page.goto(listed)
-        # Lists show verdicts as last counted, which a job does within a minute.
-        while page.locator("main .tag:text('Ship')").count() == 0:
-            page.wait_for_timeout(2_000)
-            page.reload()
-        _take(page, "experiments")
         chromium.close()
 
 

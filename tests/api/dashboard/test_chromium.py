@@ -118,13 +118,13 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         # A page may scroll down, and only its tables and charts to the side.
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     # At every width and in print nothing is beyond the right edge, and no text is cut.
-    for path, shown in (("/", ".decide"), (site.project, ".list svg.bar"), (started, ".goals td.axis")):
+    for path, shown in (("/", ".waiting"), (site.project, ".list svg.bar"), (started, ".goals td.axis")):
         page.emulate_media(media="screen")
         page.goto(f"{site.address}{path}")
         if path == started:
             page.click(".goals .open summary >> nth=0")
         for media, wide in (
-            *(("screen", wide) for wide in (390, 768, 1280, 1920)),
+            *(("screen", wide) for wide in (390, 768, 1080, 1280, 1920)),
             ("print", 718),
         ):
             page.emulate_media(media=media)  # type: ignore[arg-type]  # by name

@@ -94,8 +94,9 @@ def test_an_empty_account_is_led_through_the_first_hour(
         return re.findall(r'class="button low" href="([^"]+)"', browser.get("/").text)
 
     assert buttons() == ["/projects/new"]
-    project = customer.a_project()
+    project = customer.a_project(reporting_timezone="America/New_York")
     assert buttons() == [f"{project}/installation"]
+    assert "New York time" in browser.get("/").text
     draft = customer.an_experiment(project)
     assert buttons() == [f"{project}/installation"]
     customer.post(f"{draft}/start")
