@@ -18,7 +18,7 @@ from pipeline.warehouse.team_tables import TeamTables
 ZONE: Final = "America/New_York"
 STARTED: Final = datetime(2026, 10, 20, 2, 30, tzinfo=UTC)
 UNTIL: Final = STARTED + timedelta(days=40)
-_EXPERIMENTS: Final = 5
+EXPERIMENTS: Final = 5
 _HOUR: Final = timedelta(hours=1)
 _CLOCK_CHANGE: Final = datetime(2026, 11, 1, 6, 0, tzinfo=UTC)
 _COUNTRIES: Final = ("US", "DE", None, "")
@@ -170,7 +170,7 @@ def a_shop(seed: int, *, visitors: int = 60) -> Shop:
             "orders": _frame(random, orders, "o"),
             "tracks": _frame(random, tracks, "t"),
         },
-        tuple(a_draft(random) for _ in range(_EXPERIMENTS)),
+        tuple(a_draft(random) for _ in range(EXPERIMENTS)),
     )
 
 

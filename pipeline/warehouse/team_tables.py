@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import sqlglot
@@ -153,10 +154,16 @@ def _relation(source: Source, dialect: Dialect) -> Expr:
         *path, name = (exp.to_identifier(part, quoted=True) for part in source.table.split("."))
         keys = dict(zip(("db", "catalog"), reversed(path), strict=False))
         return exp.Table(this=name, **keys)
+    return _parsed(source.sql or "", dialect.name).copy()
+
+
+@lru_cache(maxsize=64)
+def _parsed(query: str, dialect: str) -> Expr:
+    """Read a query of a team, which each of its statements has; UnreadableQueryError."""
     try:
-        found = sqlglot.parse(source.sql or "", read=dialect.name)
+        found = sqlglot.parse(query, read=dialect)
     except SqlglotError as error:
-        raise UnreadableQueryError(f"the query is no {dialect.name}: {str(error).splitlines()[0]}") from error
+        raise UnreadableQueryError(f"the query is no {dialect}: {str(error).splitlines()[0]}") from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise UnreadableQueryError("sql is one SELECT, and nothing else")
     return found[0].subquery("team_rows")

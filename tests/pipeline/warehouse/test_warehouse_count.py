@@ -15,6 +15,7 @@ from pipeline.runs.own_imports import import_own_source
 from pipeline.sources.definition_files import DefinedSource, InvalidSourceError
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.warehouse import published
+from pipeline.verification import sample_shop
 from pipeline.verification.verify_dialect import verify_dialect
 from pipeline.warehouse.dialects.duckdb_dialect import DUCKDB
 from pipeline.warehouse.warehouse_count import TeamWarehouse
@@ -138,17 +139,11 @@ def test_a_wrong_description_is_refused_in_a_sentence(
         described(tmp_path, "shop.duckdb", SOURCE.replace(before, after))
 
 
-@pytest.mark.parametrize("engine", ["on_duckdb", "on_postgresql"])
-def test_a_dialect_is_verified_without_a_table(engine: str, request: pytest.FixtureRequest) -> None:
-    verified = verify_dialect(TeamWarehouse.of(request.getfixturevalue(engine)))
-    assert verified.differences == ()
-    assert verified.sums > 500
-
-
 def test_an_engine_that_divides_otherwise_is_found(
     on_duckdb: DefinedSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounded = replace(DUCKDB, quotient=lambda number, divisor: number / divisor)
     monkeypatch.setattr(TeamWarehouse, "dialect", rounded)
+    monkeypatch.setattr(sample_shop, "EXPERIMENTS", 1)
     verified = verify_dialect(TeamWarehouse.of(on_duckdb))
     assert verified.differences[0].partition(": ")[2]
