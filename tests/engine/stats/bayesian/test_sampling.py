@@ -1,5 +1,6 @@
 """The process that samples is found, fed and ended. What it draws is tested with the model."""
 
+import io
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import psutil
 import pytest
 
 from engine.errors import MissingSamplerError, SamplingError
+from engine.stats.bayesian import sampling
 from engine.stats.bayesian.sampling import Sampling, choose_sampler, draw
 from tests.waiting import wait_until
 
@@ -88,3 +90,18 @@ def test_interrupting_a_script_leaves_no_process_behind(tmp_path: Path) -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"."):
         Sampling(**wrong)  # type: ignore[arg-type]  # on purpose
+
+
+def test_the_process_is_sent_the_data_and_settings_and_answers_with_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def process(request: bytes, timeout_seconds: float) -> tuple[int, bytes, bytes]:
+        with np.load(io.BytesIO(request), allow_pickle=False) as sent:
+            assert (int(sent["draws"]), str(sent["sampler"]), timeout_seconds) == (40, "pymc", 300.0)
+            answer = io.BytesIO()
+            np.savez(answer, effect=2 * sent["rough"])
+        return 0, answer.getvalue(), b"a warning"
+
+    monkeypatch.setattr(sampling, "_run", process)
+    found = draw({"rough": np.array([1.0, 3.0])}, Sampling(draws=40), "pymc")
+    assert {name: values.tolist() for name, values in found.items()} == {"effect": [2.0, 6.0]}
