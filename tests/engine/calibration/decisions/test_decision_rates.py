@@ -80,7 +80,7 @@ def one_case(
     mostly_in_shares(
         CASES,
         *("conversions", "known after two weeks", "group sequential", "Bayesian", "revenue"),
-        "guardrail to be shown",
+        *("guardrail to be shown", "always valid", "secondary goals"),
         seconds=5,
     ),
 )
