@@ -1,5 +1,6 @@
 """Holders in the catalog: its tables, column by column."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -10,7 +11,11 @@ from cryptography.fernet import Fernet, InvalidToken
 from pipeline.encryption_key import open_cipher
 from pipeline.erasure.blanking import Blanking
 from pipeline.erasure.holder import Erasing, Holder, Text, columns
+from pipeline.erasure.night_texts import DROPPED_KEYS
 from pipeline.store.catalog.quoted_texts import blank_table, count_quoting
+from pipeline.store.warehouse.erasure.segment_texts import ERASED
+
+_QUOTED: Final = re.compile("(?<=').*(?=')")
 
 
 def _blank_reply(cipher: Fernet, blanking: Blanking, sealed: bytes) -> bytes:
@@ -26,10 +31,24 @@ def _blank_reply(cipher: Fernet, blanking: Blanking, sealed: bytes) -> bytes:
     return cipher.encrypt(msgspec.msgpack.encode({**reply, "body": blanked}))
 
 
+def _blank_verdict(blanking: Blanking, verdict: dict[str, Any]) -> dict[str, Any]:
+    """Blank the texts, and the key of an attribute that was dropped, of whichever visitor."""
+    blanked: dict[str, Any] = blanking.apply(verdict)
+    checks = [
+        {**check, "message": _QUOTED.sub(ERASED, check["message"])}
+        if check["check"] == DROPPED_KEYS
+        else check
+        for check in blanked["open_checks"]
+    ]
+    return {**blanked, "open_checks": checks}
+
+
 def _blank_of(erasing: Erasing, table: str) -> Callable[[Any], Any]:
     blanking = Blanking(erasing.erased.texts)
     if table == "replies":
         return partial(_blank_reply, open_cipher(erasing.services.settings), blanking)
+    if table == "kept_verdicts" and erasing.erased.is_stored:
+        return partial(_blank_verdict, blanking)
     return blanking.apply
 
 
@@ -73,6 +92,11 @@ CATALOG: Final = (
             document="sealed", encrypted="fingerprint key_digest", nothing="account_id claim_id expires_at"
         ),
     ),
+    _quoting(
+        "verdicts that lists show",
+        "kept_verdicts",
+        columns(document="document", nothing="experiment_id verdict improvement visitors progress since"),
+    ),
     *(
         Holder(name=name, medium="catalog", where=table, texts=texts)
         for name, table, texts in (
@@ -96,11 +120,6 @@ CATALOG: Final = (
                     team="name words tags",
                     nothing="experiment_id project_id status owner started_at rolled_out_at",
                 ),
-            ),
-            (
-                "verdicts that lists show",
-                "kept_verdicts",
-                columns(team="document", nothing="experiment_id verdict improvement visitors progress since"),
             ),
             (
                 "metrics",

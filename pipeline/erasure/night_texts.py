@@ -16,7 +16,7 @@ from pipeline.store.warehouse.erasure.segment_texts import ERASED
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 
 # Names a key of an attribute that was dropped, of whichever visitor.
-_KEYS: Final = "custom_dimension_keys"
+DROPPED_KEYS: Final = "custom_dimension_keys"
 
 
 def blank_nights(cursor: Cursor, erased: ErasedPerson) -> None:
@@ -35,7 +35,7 @@ def _changed(cursor: Cursor, erased: ErasedPerson) -> Iterator[tuple[str, date, 
     for experiment_id, texts in {**dict.fromkeys(erased.experiments, ()), **erased.segments}.items():
         for day in published.list_kept(cursor, experiment_id):
             content = zlib.decompress(published.find_kept(cursor, experiment_id, day) or b"")
-            if not texts and _KEYS.encode() not in content:
+            if not texts and DROPPED_KEYS.encode() not in content:
                 continue
             night = msgspec.json.decode(content)
             before = msgspec.json.encode(night)
@@ -82,6 +82,6 @@ def _blank_key(check: dict[str, Any]) -> None:
     """Blank the key of an attribute that was dropped."""
     details = check.get("details", {})
     key = details.get("key")
-    if check.get("check") == _KEYS and key:
+    if check.get("check") == DROPPED_KEYS and key:
         check["message"] = check["message"].replace(f"'{key}'", f"'{ERASED}'")
         details["key"] = ERASED

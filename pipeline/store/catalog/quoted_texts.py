@@ -7,7 +7,14 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, select
 
 from engine.design.project import Project
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.schema import replies, runs, webhook_deliveries, webhooks
+from pipeline.store.catalog.schema import (
+    experiments,
+    kept_verdicts,
+    replies,
+    runs,
+    webhook_deliveries,
+    webhooks,
+)
 
 # Returns a value without the texts of a person: an equal one where it has none.
 Blank = Callable[[Any], Any]
@@ -41,6 +48,13 @@ _TABLES: Final = {
             replies,
             ("sealed",),
             lambda project: (replies.c.account_id == project.account_id) & replies.c.sealed.is_not(None),
+        ),
+        _Quoting(
+            kept_verdicts,
+            ("document",),
+            lambda project: kept_verdicts.c.experiment_id.in_(
+                select(experiments.c.id).where(experiments.c.project_id == project.id)
+            ),
         ),
     )
 }
