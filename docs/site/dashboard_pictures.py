@@ -31,7 +31,7 @@ def main() -> None:
         page.goto(f"{address}/sign-in")
         page.fill("#key", key)
         page.press("#key", "Enter")
-        # Verdicts are shown as last counted, which a job does within a minute.
+        # Verdicts are shown as last counted, which a job does every five minutes at most.
         while page.locator("main .tag:text('Ship')").count() == 0:
             page.wait_for_timeout(2_000)
             page.reload()
