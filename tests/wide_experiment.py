@@ -178,7 +178,7 @@ VIEWS: Final = {
     "/timeseries": MostBytes(head=1_000, day=170),
     "/summary": MostBytes(head=4_000, variant=1_100, arm=10),
     "/segments": MostBytes(head=2_000, segment=530),
-    PAGE: MostBytes(head=13_000, arm=400, choice=450),
+    PAGE: MostBytes(head=20_000, arm=1_800, day=70, choice=450),
 }
 
 
