@@ -243,7 +243,8 @@ def _product(outcomes: VisitorOutcomes, place: int, name: str) -> Iterator[tuple
 def cap_of(percentile: float, value: Expr) -> exp.Select:
     """Select the smallest value above 0 of a visitor with that percentile of them at or below it."""
     in_order = exp.Order(expressions=[exp.Ordered(this=value.copy(), nulls_first=True)])
-    place = exp.Window(this=exp.RowNumber(), order=in_order)
+    # Spark's row numbers have 32 bits.
+    place = big(exp.Window(this=exp.RowNumber(), order=in_order))
     everyone = exp.Window(this=exp.Count(this=exp.Star()))
     positive = exp.select(
         value.as_("y", quoted=True), place.as_("place", quoted=True), everyone.as_("visitors", quoted=True)

@@ -18,7 +18,12 @@ SPARK: Final = Dialect(
     microseconds=_microseconds,
     # Of decimals `DIV` answers a BIGINT, which every quotient here fits.
     quotient=lambda number, divisor: exp.IntDiv(this=number, expression=divisor),
-    settings=("SET spark.sql.ansi.enabled = true", "SET spark.sql.session.timeZone = UTC"),
+    settings=(
+        "SET spark.sql.ansi.enabled = true",
+        "SET spark.sql.session.timeZone = UTC",
+        # Its generated code of one stage exceeds what Java takes as a method.
+        "SET spark.sql.codegen.wholeStage = false",
+    ),
 )
 DATABRICKS: Final = replace(
     SPARK, name="databricks", settings=("SET ansi_mode = true", "SET timezone = 'UTC'")

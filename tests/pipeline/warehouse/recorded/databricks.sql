@@ -584,7 +584,7 @@ WITH exposures_read AS (
   FROM (
     SELECT
       `cents_0` AS `y`,
-      ROW_NUMBER() OVER (ORDER BY `cents_0`) AS `place`,
+      CAST(ROW_NUMBER() OVER (ORDER BY `cents_0`) AS BIGINT) AS `place`,
       COUNT(*) OVER () AS `visitors`
     FROM `outcomes`
     WHERE
