@@ -1,11 +1,11 @@
 """Queries of lists of experiments: what they are found by, and their order."""
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.schemas.query_times import QueryTime
 from engine.analysis.results.verdict_words import Verdict
 from engine.vocabulary import Status
 from pipeline.store.catalog.experiment_listings import SORTS, Wanted
@@ -70,13 +70,13 @@ class VerdictsQuery(ListQuery):
     """What verdicts of a project are found by."""
 
     sort: Annotated[str, _SORT] = "verdict"
-    since: Annotated[datetime | None, _SINCE] = None
+    since: Annotated[QueryTime | None, _SINCE] = None
 
 
 class AccountVerdictsQuery(ExperimentQuery):
     """What verdicts of all projects are found by; those that need somebody come first."""
 
-    since: Annotated[datetime | None, _SINCE] = None
+    since: Annotated[QueryTime | None, _SINCE] = None
 
     def wanted(self, project_ids: Collection[str]) -> Wanted:
         """Return what the list of those projects is to have."""
