@@ -193,6 +193,7 @@ def remove_from_tables(cursor: Cursor, erased: ErasedPerson) -> None:
 def _erase_elsewhere(erasing: Erasing) -> tuple[ReadBack, ...]:
     """Remove a person from all other holders, and read all of them back."""
     services = erasing.services
+    services.results.verdicts.note_erasure()
     for holder in HOLDERS:
         if holder.erase is not None:
             holder.erase(erasing)

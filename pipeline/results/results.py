@@ -62,6 +62,8 @@ class _Asked:
     segment: Mapping[str, str]
     now: datetime
     fresh_at: datetime | None
+    # Erasures of persons before it.
+    erasures: int
 
     @property
     def question(self) -> SharedQuestion:
@@ -86,7 +88,7 @@ class Results:
         self._warehouse = warehouse
         self._rollup = rollup
         self._looks = looks
-        self._verdicts = verdicts
+        self.verdicts = verdicts
         self._data_dir = settings.data_dir
         self._fresh_read_seconds = settings.fresh_read_seconds
         self.project_totals = ProjectTotals(warehouse, rollup, seconds=settings.fresh_read_seconds)
@@ -130,12 +132,13 @@ class Results:
     def _asked(
         self, experiment: Experiment, project: Project, filters: SegmentFilters, now: datetime
     ) -> _Asked:
+        erasures = self.verdicts.erasures
         is_fresh = self.bring_up_to_date(experiment, project)
         published = self._rollup.publications.find(experiment.id)
         # Sums from outside are of their own time, whatever this service has counted since.
         is_outside = published is not None and published.sums_from is not None
         counted = now if is_fresh and not is_outside else None
-        return _Asked(experiment, project, filters.segment, now, counted)
+        return _Asked(experiment, project, filters.segment, now, counted, erasures)
 
     def _report_of(self, read: _Asked, *, is_finished: bool = False) -> Report:
         evidence, currency = self._evidence_of(read), read.project.revenue_currency
@@ -147,7 +150,7 @@ class Results:
             read.experiment, evidence, self._looks, now=read.now, currency=currency, is_finished=is_finished
         )
         if not is_finished:
-            self._verdicts.keep(report, now=read.now)
+            self.verdicts.keep(report, now=read.now, erasures=read.erasures)
         return report
 
     def record_due_look(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
@@ -156,6 +159,7 @@ class Results:
         An experiment is analyzed again after a new running day began, or its results or itself changed.
         Where not every event is counted in time, the look is that of the time up to which they are.
         """
+        erasures = self.verdicts.erasures
         self.bring_up_to_date(experiment, project)
         publications = self._rollup.publications
         changes = publications.changes(experiment.id)
@@ -170,7 +174,7 @@ class Results:
         evidence = self.evidence(experiment, project, now=now)
         at, currency = evidence.as_of or now, project.revenue_currency
         report = analyze_and_record(experiment, evidence, self._looks, now=at, currency=currency)
-        self._verdicts.keep(report, now=now)
+        self.verdicts.keep(report, now=now, erasures=erasures)
         self._looked_at[experiment.id] = state
 
     def open_visitors(self, experiment: Experiment, project: Project, *, now: datetime) -> int:

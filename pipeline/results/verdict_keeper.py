@@ -2,6 +2,7 @@
 
 import logging
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import Final
 
 from engine.analysis.results.kept_verdict import KeptVerdict, kept_verdict_of
@@ -21,10 +22,20 @@ class VerdictKeeper:
     def __init__(self, kept: KeptVerdicts) -> None:
         """Keep verdicts in the catalog."""
         self._kept = kept
+        self.erasures = 0
+        self._writing = Lock()
         self._last: dict[str, tuple[tuple[object, ...], datetime]] = {}
 
-    def keep(self, report: Report, *, now: datetime) -> None:
-        """Keep the verdict of a report of all visitors, unless the same one was kept a moment ago."""
+    def note_erasure(self) -> None:
+        """Keep no verdict of reports that began before; those that are kept may be erased after it."""
+        with self._writing:
+            self.erasures += 1
+
+    def keep(self, report: Report, *, now: datetime, erasures: int) -> None:
+        """Keep the verdict of a report of all visitors, unless the same one was kept a moment ago.
+
+        `erasures` is the number as it was when the report began.
+        """
         seen = kept_verdict_of(report)
         if seen is None:
             return
@@ -33,7 +44,10 @@ class VerdictKeeper:
         if last is not None and last[0] == news and timedelta() <= now - last[1] < _PAUSE:
             return
         try:
-            self._kept.keep(experiment_id, seen)
+            with self._writing:
+                if erasures != self.erasures:
+                    return
+                self._kept.keep(experiment_id, seen)
         except CatalogBusyError as error:
             logger.warning("the verdict of experiment %s is not kept: %s", experiment_id, error)
             return

@@ -5,13 +5,14 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import polars as pl
 import pytest
 
+from engine.analysis.results.report import Report
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.units import AttributeUnit, Unit
@@ -247,3 +248,27 @@ def test_a_unit_of_erased_persons_alone_is_a_hash_of_no_id(
 
 def account_of(number: int) -> str:
     return f'{{"account":"firm {number}"}}'
+
+
+def test_a_report_that_began_before_the_erasure_keeps_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_working_store(tmp_path) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        fill(store, project, experiment)
+        verdicts, find = store.results.verdicts, store.catalog.kept_verdicts.find
+        keep, overtaken = verdicts.keep, list[Experiment]()
+
+        def keep_after_an_erasure(report: Report, *, now: datetime, erasures: int) -> None:
+            if not overtaken:
+                overtaken.append(experiment)
+                erase_visitor(store, project)
+            keep(report, now=now, erasures=erasures)
+
+        monkeypatch.setattr(verdicts, "keep", keep_after_an_erasure)
+        store.results.report(experiment, project, now=store.clock())
+        assert overtaken
+        assert find(experiment.id) is None
+        store.results.report(experiment, project, now=store.clock())
+        assert find(experiment.id) is not None
