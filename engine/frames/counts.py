@@ -202,8 +202,7 @@ def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: FrameGoal) -> Moment
     """Moments of cents per visitor, a column per variant; zeros for a goal without revenue."""
     if isinstance(kind, Revenue):
         return Moments.stack([Moments.of(arm[f"sum_{goal}"].drop_nulls().to_numpy()) for arm in arms])[None]
-    n = np.array([[float(arm.height) for arm in arms]])
-    return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
+    return Moments.of_zeros([[arm.height for arm in arms]])
 
 
 def _largest_cents(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray:

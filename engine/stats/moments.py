@@ -64,12 +64,18 @@ class Moments(ArrayRecord):
         array = np.asarray(values, dtype=np.float64)
         n = np.full(array.sum(axis=axis).shape, array.shape[axis], dtype=np.float64)
         if array.shape[axis] == 0:
-            return cls(n, np.zeros_like(n), np.zeros_like(n))
+            return cls.of_zeros(n)
         mean = np.asarray(array.mean(axis=axis))
         deviations = array - np.expand_dims(mean, axis)
         squares = deviations * deviations
         m2, m3 = np.asarray(squares.sum(axis=axis)), np.asarray((squares * deviations).sum(axis=axis))
         return cls(n, mean, m2, m3).without_rounding(np.asarray(array.take(0, axis=axis)))
+
+    @classmethod
+    def of_zeros(cls, n: npt.ArrayLike) -> Self:
+        """Take the moments of `n` values that are all 0."""
+        total = np.array(n, np.float64)
+        return cls(total, np.zeros(total.shape), np.zeros(total.shape))
 
     @classmethod
     def of_shares(cls, successes: npt.ArrayLike, n: npt.ArrayLike) -> Self:

@@ -87,13 +87,9 @@ class _SoFar(NamedTuple):
         money = [goal for goal, kind in enumerate(kinds) if isinstance(kind, Revenue)]
         found = moments_by_arm(visitors, [Pair(nw.col(f"sum_{goal}")) for goal in money], arms)
         cents = {goal: pair.y for goal, pair in zip(money, found, strict=True)}
-        revenue = Moments.stack([cents.get(goal, _no_cents(totals.visitors)) for goal in range(len(kinds))])
+        no_cents = Moments.of_zeros(totals.visitors)
+        revenue = Moments.stack([cents.get(goal, no_cents) for goal in range(len(kinds))])
         return cls(Totals(conversions=totals.conversions, revenue=revenue), totals.largest_cents)
-
-
-def _no_cents(visitors: IntArray) -> Moments:
-    n = visitors.astype(np.float64)
-    return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
 
 
 def _count(table: Table) -> int:

@@ -116,7 +116,7 @@ class _Sums:
         done = [cells.counts(f"done_{goal}") for goal, _ in kinds]
         ever = [done[goal] if kind.known is None else cells.counts(f"ever_{goal}") for goal, kind in kinds]
         observed = [visitors if kind.known is None else cells.counts(f"known_{goal}") for goal, kind in kinds]
-        nothing = [_nothing(n) for n in observed]
+        nothing = [Moments.of_zeros(n) for n in observed]
         values = [
             moments[f"sum_{goal}"].y if f"sum_{goal}" in moments else nothing[goal] for goal, _ in kinds
         ]
@@ -126,7 +126,7 @@ class _Sums:
             if f"all_{goal}" in moments
             else money[goal]
             if kind.known is None
-            else _nothing(visitors)
+            else Moments.of_zeros(visitors)
             for goal, kind in kinds
         ]
         pairs = [
@@ -201,9 +201,3 @@ def _by_value(found: pl.DataFrame, *by: str) -> tuple[list[str], pl.DataFrame]:
     values = rows["segment"].unique().sort()
     codes = rows["segment"].replace_strict(values, pl.int_range(len(values), eager=True))
     return values.to_list(), rows.with_columns(code=codes.cast(pl.Int64))
-
-
-def _nothing(n: IntArray) -> Moments:
-    """Return the moments of n zeros."""
-    numbers = n.astype(np.float64)
-    return Moments(numbers, np.zeros(n.shape), np.zeros(n.shape))

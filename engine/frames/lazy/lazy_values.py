@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import narwhals as nw
-import numpy as np
 
 from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.visitor_values import VisitorValues
@@ -94,8 +93,7 @@ class GoalMoments:
 
     def revenue(self, kinds: Sequence[FrameGoal], visitors: Sequence[int]) -> Moments:
         """Stack the moments of cents, goals by variants; zeros for a goal without revenue."""
-        n = np.array(visitors, np.float64)
-        nothing = Moments(n, np.zeros(n.shape), np.zeros(n.shape))
+        nothing = Moments.of_zeros(visitors)
         return Moments.stack(
             [
                 self.plain.get(goal, self.values[goal]) if isinstance(kind, Revenue) else nothing

@@ -103,11 +103,12 @@ class SumCounts:
 
     def _moments(self, visitors: IntArray, cells: IntArray, is_chosen: Callable[[SumGoal], bool]) -> Moments:
         """Moments of the values of chosen goals, by cells of so many visitors; zeros for the other goals."""
-        n = visitors.astype(np.float64)
-        nothing = Moments(n, np.zeros(n.shape), np.zeros(n.shape))
+        nothing = Moments.of_zeros(visitors)
         return Moments.stack(
             [
-                nothing if goal.values is None or not is_chosen(goal) else _merged(goal.values, cells, len(n))
+                nothing
+                if goal.values is None or not is_chosen(goal)
+                else _merged(goal.values, cells, len(visitors))
                 for goal in self.goals
             ]
         )

@@ -150,3 +150,10 @@ def test_a_sum_that_is_rounded_is_the_same_value() -> None:
     # Ten times 0.1 is 0.9999999999999999 when it is added up.
     assert not Moments.of([sum([0.1] * 10), 1.0, 1.0]).m2.any()
     assert float(Moments.of([1.0 - 1e-12, 1.0, 1.0]).m2) > 0
+
+
+def test_zeros_are_the_shares_of_no_successes() -> None:
+    zeros, shares = Moments.of_zeros([[3, 0]]), Moments.of_shares([[0, 0]], [[3, 0]])
+    assert [part.tolist() for part in (zeros.n, zeros.mean, zeros.m2, zeros.m3)] == [
+        part.tolist() for part in (shares.n, shares.mean, shares.m2, shares.m3)
+    ]
