@@ -34,12 +34,9 @@ from pipeline.sources.definition import Source
 from pipeline.sources.definition_files import DefinedSource, event_sources_beside
 from pipeline.sources.tables import Chunk, read_tables
 from pipeline.sources.times import count_repeated
-from pipeline.sources.watermarks import Watermark, read_watermarks, write_watermark
+from pipeline.sources.watermarks import NEVER_IMPORTED, Watermark, read_watermarks, write_watermark
 
 _GOAL_TYPES: Final = {"conversion": "custom_event", "revenue": "revenue"}
-_NEVER: Final = Watermark(
-    imported_at=from_epoch_microseconds(0), newest_at=None, rows=0, new_rows=0, rejected=0
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +71,7 @@ def import_source(
             that is over are left out instead, so that a table of several can be imported every night.
         InvalidDesignError: an experiment cannot be as the source describes it.
     """
-    before = read_watermarks(store.settings.data_dir, project.id).get(defined.name, _NEVER)
+    before = read_watermarks(store.settings.data_dir, project.id).get(defined.name, NEVER_IMPORTED)
     meaning = defined.source.meaning
     if before.meaning not in {None, meaning}:
         raise ImportRefusedError(

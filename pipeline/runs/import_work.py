@@ -109,10 +109,11 @@ def import_run(store: RunStores, run: Run, report: ReportProgress) -> RunResult:
     """
     project = store.catalog.projects.find(run.project_id)
     if "command_file" in run.parameters:
-        return _import_left(store, project, run.parameters["command_file"], report)
+        return _import_left(store, project, run, report)
     if "source" in run.parameters:
         defined = find_source(store, project, run.parameters["source"])
-        found = import_described(store, project, defined, _progress_of(defined.tables(), report))
+        progress = _progress_of(defined.tables(), report)
+        found = import_described(store, project, defined, progress, run_id=run.id)
         experiments, is_running = found.experiments, is_still_running(defined.source)
         result = result_of(project, found.imported, experiments)
         result["watermark"] = msgspec.to_builtins(found.watermark)
@@ -126,7 +127,7 @@ def import_run(store: RunStores, run: Run, report: ReportProgress) -> RunResult:
 
 
 def import_described(
-    store: RunStores, project: Project, defined: DefinedSource, on_progress: OnProgress
+    store: RunStores, project: Project, defined: DefinedSource, on_progress: OnProgress, *, run_id: str
 ) -> ImportedSource:
     """Import a described source, or count a warehouse; raises as `import_source` and `count_warehouse`."""
     if isinstance(defined.source, WarehouseSource):
@@ -140,7 +141,7 @@ def import_described(
                 "counting a warehouse needs sqlglot: pip install 'truelift[warehouse]'"
             ) from None
 
-        return count_warehouse(store, defined, project)
+        return count_warehouse(store, defined, project, run_id=run_id)
     return import_source(defined, project, store=store, on_progress=on_progress)
 
 
@@ -226,8 +227,9 @@ def _import_upload(
     return import_files(store, project, [table], asked, _progress_of([table], report)), options.running
 
 
-def _import_left(store: RunStores, project: Project, file: str, report: ReportProgress) -> RunResult:
+def _import_left(store: RunStores, project: Project, run: Run, report: ReportProgress) -> RunResult:
     """Import what a command left, and leave the outcome for it, also where a source fails."""
+    file = run.parameters["command_file"]
     left = read_import_left(store.settings, file)
     write = partial(write_outcome, store.settings, file)
     if left.files is not None:
@@ -244,7 +246,7 @@ def _import_left(store: RunStores, project: Project, file: str, report: ReportPr
         write(CommandOutcome(files=imported, reported=tuple(reported)))
         result = result_of(project, imported, experiments)
         return RunResult(events=imported.events, result=result)
-    done, failed = _import_sources(store, project, [one.defined for one in left.sources], report)
+    done, failed = _import_sources(store, project, run, [one.defined for one in left.sources], report)
     imported_sources = tuple(one for _, one in done)
     # Were the count to fail, the command would still be told of the sources.
     write(CommandOutcome(sources=imported_sources, failed=tuple(failed)))
@@ -264,7 +266,7 @@ def _import_left(store: RunStores, project: Project, file: str, report: ReportPr
 
 
 def _import_sources(
-    store: RunStores, project: Project, sources: Iterable[DefinedSource], report: ReportProgress
+    store: RunStores, project: Project, run: Run, sources: Iterable[DefinedSource], report: ReportProgress
 ) -> tuple[list[tuple[DefinedSource, ImportedSource]], list[FailedSource]]:
     """Try each source, whatever becomes of those before it."""
     done: list[tuple[DefinedSource, ImportedSource]] = []
@@ -272,7 +274,7 @@ def _import_sources(
     for defined in sources:
         try:
             progress = _progress_of(defined.tables(), report)
-            done.append((defined, import_described(store, project, defined, progress)))
+            done.append((defined, import_described(store, project, defined, progress, run_id=run.id)))
         except (RunStoppedError, *NO_FAILURES):
             # The service ends: neither is there time to count, nor a command that is answered.
             raise

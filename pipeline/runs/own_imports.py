@@ -36,7 +36,7 @@ def import_own_files(
 ) -> Imported:
     """Import tables as a run; raises what the import raises, once the run is recorded as failed."""
 
-    def work() -> tuple[Imported, RunResult]:
+    def work(_run: Run) -> tuple[Imported, RunResult]:
         imported = import_files(store, project, tables, asked, on_progress)
         result = result_of(project, imported, experiments_of(imported))
         return imported, RunResult(events=imported.events, result=result)
@@ -49,8 +49,8 @@ def import_own_source(
 ) -> ImportedSource:
     """Import a described source as a run; raises as `import_source`, once the run is recorded as failed."""
 
-    def work() -> tuple[ImportedSource, RunResult]:
-        found = import_described(store, project, defined, on_progress)
+    def work(run: Run) -> tuple[ImportedSource, RunResult]:
+        found = import_described(store, project, defined, on_progress, run_id=run.id)
         result = result_of(project, found.imported, found.experiments)
         result["watermark"] = msgspec.to_builtins(found.watermark)
         return found, RunResult(events=found.imported.events, result=result)
@@ -58,7 +58,9 @@ def import_own_source(
     return _recorded(store, project, defined.name, work)
 
 
-def _recorded(store: OwnStores, project: Project, source: str, work: Callable[[], tuple[T, RunResult]]) -> T:
+def _recorded(
+    store: OwnStores, project: Project, source: str, work: Callable[[Run], tuple[T, RunResult]]
+) -> T:
     """Do the work as a run of `source`; one that a signal or a kill ends is marked at the next start."""
     run = Run(
         project_id=project.id,
@@ -69,8 +71,8 @@ def _recorded(store: OwnStores, project: Project, source: str, work: Callable[[]
     )
     done: list[T] = []
 
-    def work_of_run(_run: Run, _report: object) -> RunResult:
-        found, result = work()
+    def work_of_run(carried_out: Run, _report: object) -> RunResult:
+        found, result = work(carried_out)
         done.append(found)
         return result
 

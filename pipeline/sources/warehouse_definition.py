@@ -14,7 +14,10 @@ DialectName: TypeAlias = Literal[
 _Text = Annotated[str, Field(min_length=1)]
 # Keys of a warehouse itself; those of its tables are under `exposures` and `events`.
 _KEYS: Final = frozenset(
-    ("kind", "location", "project", "dialect", "max_rows", "experiments", "exposures", "events")
+    (
+        *("kind", "location", "project", "dialect", "experiments", "exposures", "events"),
+        *("max_rows", "max_rows_a_month", "timeout_seconds"),
+    )
 )
 
 
@@ -33,13 +36,17 @@ class WarehouseTable(BaseModel):
 class WarehouseSource(Source):
     """A warehouse: its location, and the tables that are counted there by statements in its dialect.
 
-    A count of more than `max_rows` rows is refused. Times without an offset are in UTC.
+    A count of more than `max_rows` rows is refused, and one that would make the rows that statements read in
+    a month, in UTC, more than `max_rows_a_month`. A statement is ended after `timeout_seconds`.
+    Times without an offset are in UTC.
     """
 
     kind: Literal["warehouse"]
     location: _Text
     dialect: DialectName | None = None
     max_rows: int = Field(ge=1)
+    max_rows_a_month: int | None = Field(default=None, ge=1)
+    timeout_seconds: int = Field(default=1800, ge=1, le=86_400)
     columns: Columns = Columns()
     exposures: WarehouseTable
     events: tuple[WarehouseTable, ...] = Field(min_length=1)

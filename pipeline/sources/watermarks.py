@@ -8,7 +8,7 @@ wait for the sources of their events.
 import logging
 import os
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,8 @@ class Watermark(msgspec.Struct, frozen=True, kw_only=True):
     """State after the last import of a source: its time, the newest time of any row, and the rows it read.
 
     `meaning` is that of its description. A source of exposures has the ids of their `experiments`, and
-    `awaits` the sources of events that were not imported since it brought new ones.
+    `awaits` the sources of events that were not imported since it brought new ones. The statements of a
+    warehouse read `month_rows` in its last `month`, such as `2026-11`.
     """
 
     imported_at: datetime
@@ -38,6 +39,13 @@ class Watermark(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str | None = None
     experiments: tuple[str, ...] = ()
     awaits: tuple[str, ...] = ()
+    month: str | None = None
+    month_rows: int = 0
+
+
+NEVER_IMPORTED: Final = Watermark(
+    imported_at=datetime.fromtimestamp(0, UTC), newest_at=None, rows=0, new_rows=0, rejected=0
+)
 
 
 def read_watermarks(data_dir: Path, project_id: str) -> Mapping[str, Watermark]:

@@ -27,7 +27,7 @@ from pipeline.warehouse.expressions import num
 from pipeline.warehouse.statement import statement_of
 from pipeline.warehouse.statement_sums import read_sums
 from pipeline.warehouse.team_tables import TeamTables
-from pipeline.warehouse.warehouse_count import TeamWarehouse
+from pipeline.warehouse.team_warehouse import Asked, TeamWarehouse
 
 _ACTOR: Final = "verification"
 # Rows are written into each statement, so that nothing is stored in the warehouse.
@@ -65,7 +65,8 @@ def verify_dialect(warehouse: TeamWarehouse) -> Verified:
                 warehouse.dialect,
                 now_us=epoch_microseconds(UNTIL),
             )
-            rows = warehouse.answer(statement.sql(), project.id, "verification")
+            asked = Asked(project_id=project.id, run_id="verify", what=f"sums of {experiment.id}")
+            rows = warehouse.answer(statement.sql(), asked)
             found = read_sums(statement, experiment, rows)
             theirs = as_numbers(found.cells, found.products)
             compared += len(ours)

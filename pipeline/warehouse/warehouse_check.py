@@ -1,6 +1,5 @@
 """Check of a described warehouse: its rows and variants, and whether its engine plans the statements."""
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,9 +14,10 @@ from pipeline.imports.exposed_experiments import SeenExposures, draft_fields
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.sources.definition_files import DefinedSource
 from pipeline.store.catalog.ids import new_id
-from pipeline.warehouse.warehouse_count import TeamWarehouse
+from pipeline.warehouse.team_warehouse import Asked, TeamWarehouse
 
 _NO_PROJECT = "prj_check"
+_ASKED = Asked(project_id=_NO_PROJECT, run_id="check", what="plan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +50,14 @@ def check_warehouse(defined: DefinedSource, *, now: datetime) -> CheckedWarehous
     UnreadableSourceError, ImportRefusedError or InvalidDesignError where a count would be refused.
     """
     warehouse = TeamWarehouse.of(defined)
-    rows = warehouse.require_few_rows(_NO_PROJECT)
-    seen, _ = warehouse.seen(_NO_PROJECT)
+    rows = warehouse.require_few_rows(_ASKED)
+    seen, _ = warehouse.seen(_ASKED)
     planned = []
     for experiment in _drafts(warehouse, seen, now):
         rules = CountingRules.of(_project(now))
         statement = warehouse.statement(experiment, rules, epoch_microseconds(now))
         # Planned in full, and ended before the first row is read.
-        planning = statement.planned_sql()
-        deque(warehouse.answer(planning, _NO_PROJECT, "plan"), maxlen=0)
+        warehouse.answer(statement.planned_sql(), _ASKED)
         planned.append(experiment.name)
     return CheckedWarehouse(
         name=defined.name,

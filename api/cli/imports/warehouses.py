@@ -12,8 +12,8 @@ from api.cli.stores import opened_catalog
 from pipeline.clock import utc_now
 
 if TYPE_CHECKING:
+    from pipeline.warehouse.team_warehouse import TeamWarehouse
     from pipeline.warehouse.warehouse_check import CheckedWarehouse
-    from pipeline.warehouse.warehouse_count import TeamWarehouse
 
 FileOption = Annotated[Path, typer.Argument(help="File that describes a warehouse.")]
 # Differences that are printed.
@@ -49,6 +49,8 @@ def sql(
     project, one = found[-1]
     chosen = warehouse if dialect is None else warehouse.in_dialect(dialect)
     statement = chosen.statement(one, CountingRules.of(project), epoch_microseconds(utc_now()))
+    for setting in chosen.dialect.session(chosen.source.timeout_seconds):
+        typer.echo(f"-- Its session: {setting};")
     typer.echo(statement.sql(pretty=True) + ";")
 
 
@@ -87,6 +89,6 @@ def print_checked(checked: "CheckedWarehouse") -> None:
 
 def _described(file: Path) -> "TeamWarehouse":
     from pipeline.sources.definition_files import read_definition
-    from pipeline.warehouse.warehouse_count import TeamWarehouse
+    from pipeline.warehouse.team_warehouse import TeamWarehouse
 
     return TeamWarehouse.of(read_definition(file))

@@ -1,10 +1,12 @@
 """DuckDB files of others, opened for reading only, and closed before their rows are used."""
 
 import errno
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
+from threading import Event, Thread
 from typing import IO, Final
 
 import duckdb
@@ -13,6 +15,7 @@ import polars as pl
 from pipeline.store.source_databases.queries import (
     Query,
     SourceDatabaseError,
+    TimeLimit,
     columns_to_read,
     quoted_name,
 )
@@ -29,6 +32,7 @@ _CONFIGURATION: Final[dict[str, str | bool | int | float | list[str]]] = {
 }
 
 
+_AGAIN_SECONDS: Final = 0.1
 # Types that Polars does not read, on their own or within others.
 _UNKNOWN_TYPES: Final = ("INTERVAL", "UNION", "TIME WITH TIME ZONE", "BIGNUM", "VARINT")
 
@@ -46,9 +50,10 @@ def read_duckdb_file(
     """
     import pyarrow.ipc  # noqa: PLC0415 - slow, and not needed at a start
 
+    limit = TimeLimit.of(query)
     try:
         with TemporaryFile() as copy:
-            _copy_rows(path, query, copy, rows=rows, columns=columns)
+            _copy_rows(path, query, copy, rows=rows, columns=columns, limit=limit)
             copy.seek(0)
             reader = pyarrow.ipc.open_stream(copy)
             yield pl.DataFrame(reader.schema.empty_table())
@@ -56,20 +61,32 @@ def read_duckdb_file(
                 yield pl.DataFrame(batch)
     except (duckdb.Error, OSError, ValueError) as error:
         # An error in the middle of the rows comes from Arrow's reader, as one of these.
+        if limit is not None and limit.is_over:
+            raise limit.error from error
         raise SourceDatabaseError(_sentence(error)) from error
 
 
-def _copy_rows(
-    path: Path, query: Query, copy: IO[bytes], *, rows: int, columns: Sequence[str] | None
+def _copy_rows(  # noqa: PLR0913 # what is read, and what becomes of it
+    path: Path,
+    query: Query,
+    copy: IO[bytes],
+    *,
+    rows: int,
+    columns: Sequence[str] | None,
+    limit: TimeLimit | None,
 ) -> None:
     import pyarrow.ipc  # noqa: PLC0415 - slow, and not needed at a start
 
     # Of itself DuckDB would write beside the file, where nobody expects it.
     configuration = {**_CONFIGURATION, "temp_directory": gettempdir()}
-    with duckdb.connect(str(path), read_only=True, config=configuration) as connection:
-        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    with (
+        duckdb.connect(str(path), read_only=True, config=configuration) as connection,
+        _interrupted(connection, limit),
+    ):
+        for statement in ("SET GLOBAL TimeZone = 'UTC'", *query.session):
+            connection.execute(statement)
         # The line break ends a comment at the end of the query.
-        found = connection.sql(f"SELECT * FROM ({_qualified(connection, query).statement}\n)")
+        found = connection.sql(f"{query.remark}SELECT * FROM ({_qualified(connection, query).statement}\n)")
         chosen, most_rows = columns_to_read(found.columns, columns, query.most_rows)
         types = dict(zip(found.columns, map(str, found.types), strict=True))
         found = found.project(", ".join(_as_known(name, types[name]) for name in chosen))
@@ -80,6 +97,30 @@ def _copy_rows(
         with pyarrow.ipc.new_stream(copy, reader.schema, options=options) as writer:
             for batch in reader:
                 writer.write_batch(batch)
+
+
+@contextmanager
+def _interrupted(connection: duckdb.DuckDBPyConnection, limit: TimeLimit | None) -> Iterator[None]:
+    """Interrupt what a connection does once its time is over."""
+    if limit is None:
+        yield
+        return
+    done = Event()
+
+    def interrupt() -> None:
+        # A statement that begins right after an interrupt is not stopped by it.
+        wait = limit.seconds
+        while not done.wait(wait):
+            connection.interrupt()
+            wait = _AGAIN_SECONDS
+
+    thread = Thread(target=interrupt, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _as_known(name: str, kind: str) -> str:

@@ -1,6 +1,7 @@
 """PostgreSQL of others: a query's rows by a cursor of the server, in one snapshot."""
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import polars as pl
@@ -10,6 +11,7 @@ from psycopg.types.string import TextLoader
 from pipeline.store.source_databases.queries import (
     Query,
     SourceDatabaseError,
+    TimeLimit,
     columns_to_read,
     quoted_name,
 )
@@ -27,6 +29,11 @@ _SESSION: Final = (
 )
 # The server ends a session that asks for no further rows for so long, so that it holds up no other session.
 _IDLE_LIMIT: Final = "60s"
+# A server that does not answer any more is given up, and one ends the statement of a process that was killed.
+_KEEPALIVE: Final = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_CHECK_CLIENT: Final = "SET client_connection_check_interval = '10s'"
+# Errors of a connection, of a server that restarts, and of one with too many sessions or a deadlock.
+_LOST: Final = ("08", "57P", "40", "53300")
 _WHOLE: Final = ("int2", "int4", "int8", "oid")
 _TIMES: Final = {
     "timestamp": ("%Y-%m-%d %H:%M:%S%.f", None),
@@ -45,8 +52,9 @@ def read_postgresql(
     Raises:
         SourceDatabaseError: the server cannot be reached, or refuses the query.
     """
+    limit = TimeLimit.of(query)
     try:
-        with _connected(url) as connection, connection.cursor("truelift_import") as cursor:
+        with _connected(url, query) as connection, connection.cursor("truelift_import") as cursor:
             cursor.itersize = rows
             cursor.execute(_statement(connection, query, columns).encode())
             while True:
@@ -55,8 +63,19 @@ def read_postgresql(
                 yield _frame(cursor, found)
                 if len(found) < rows:
                     return
+                if limit is not None and limit.is_over:
+                    raise limit.error
     except psycopg.Error as error:
-        raise SourceDatabaseError(_sentence(error, url)) from None
+        if limit is not None and isinstance(error, psycopg.errors.QueryCanceled) and limit.is_over:
+            raise limit.error from None
+        raise SourceDatabaseError(_sentence(error, url), is_lost=_is_lost(error)) from None
+
+
+def _is_lost(error: psycopg.Error) -> bool:
+    """Tell whether the connection ended, or never began."""
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError)
+    return error.sqlstate.startswith(_LOST)
 
 
 def _statement(connection: psycopg.Connection[Any], query: Query, columns: Sequence[str] | None) -> str:
@@ -64,22 +83,28 @@ def _statement(connection: psycopg.Connection[Any], query: Query, columns: Seque
     # The line break ends a comment at the end of the query.
     rows = f"FROM ({query.statement}\n) AS named"
     with connection.cursor() as described:
-        described.execute(f"SELECT * {rows} LIMIT 0".encode())
+        described.execute(f"{query.remark}SELECT * {rows} LIMIT 0".encode())
         found = [column.name for column in described.description or ()]
     if len(set(found)) != len(found):
         raise SourceDatabaseError("the query has two columns of one name; rename one with AS")
     chosen, most_rows = columns_to_read(found, columns, None)
     limit = "" if most_rows is None else f" LIMIT {most_rows}"
-    return f"SELECT {', '.join(map(quoted_name, chosen))} {rows}{limit}"
+    return f"{query.remark}SELECT {', '.join(map(quoted_name, chosen))} {rows}{limit}"
 
 
-def _connected(url: str) -> psycopg.Connection[Any]:
+def _connected(url: str, query: Query) -> psycopg.Connection[Any]:
     # The URL's own limit stands before this one.
-    parameters = {"connect_timeout": _CONNECT_SECONDS, **psycopg.conninfo.conninfo_to_dict(url)}
+    parameters = {"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **psycopg.conninfo.conninfo_to_dict(url)}
     connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **parameters), autocommit=True)
     try:
-        for statement in (*_SESSION, f"SET idle_in_transaction_session_timeout = '{_IDLE_LIMIT}'"):
+        idle = f"SET idle_in_transaction_session_timeout = '{_IDLE_LIMIT}'"
+        # A cursor's rows are fetched by statements that have no comment; names have 63 characters.
+        named = [f"SET application_name = '{query.comment_text[:63]}'"] if query.comment else []
+        for statement in (*_SESSION, idle, *named, *query.session):
             connection.execute(statement.encode())
+        # Servers before 14, and those on some systems, cannot.
+        with suppress(psycopg.errors.UndefinedObject, psycopg.errors.InvalidParameterValue):
+            connection.execute(_CHECK_CLIENT.encode())
     except psycopg.Error:
         connection.close()
         raise

@@ -19,5 +19,6 @@ CLICKHOUSE: Final = Dialect(
     wide=exp.DataType.build("INT256"),
     microseconds=_microseconds,
     quotient=lambda number, divisor: exp.Anonymous(this="intDiv", expressions=[number, divisor]),
+    timeout="SET max_execution_time = {seconds}",
     settings=("SET join_use_nulls = 1", "SET session_timezone = 'UTC'", _AST),
 )

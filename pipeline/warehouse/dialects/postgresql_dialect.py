@@ -17,5 +17,6 @@ POSTGRESQL: Final = Dialect(
     microseconds=_microseconds,
     quotient=lambda number, divisor: exp.Anonymous(this="DIV", expressions=[number, divisor]),
     settings=("SET TimeZone = 'UTC'",),
+    timeout="SET statement_timeout = '{seconds}s'",
     is_run=True,
 )

@@ -13,5 +13,6 @@ SNOWFLAKE: Final = Dialect(
         this="DATE_PART", expressions=[exp.var("EPOCH_MICROSECOND"), time]
     ),
     explain="EXPLAIN USING TEXT ",
+    timeout="ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {seconds}",
     settings=("ALTER SESSION SET TIMEZONE = 'UTC'",),
 )

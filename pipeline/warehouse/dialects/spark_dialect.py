@@ -26,5 +26,8 @@ SPARK: Final = Dialect(
     ),
 )
 DATABRICKS: Final = replace(
-    SPARK, name="databricks", settings=("SET ansi_mode = true", "SET timezone = 'UTC'")
+    SPARK,
+    name="databricks",
+    settings=("SET ansi_mode = true", "SET timezone = 'UTC'"),
+    timeout="SET statement_timeout = {seconds}",
 )

@@ -14,11 +14,12 @@ from pipeline.results.filters import SegmentFilters
 from pipeline.runs.own_imports import import_own_source
 from pipeline.sources.definition_files import DefinedSource, InvalidSourceError
 from pipeline.sources.tables import UnreadableSourceError
+from pipeline.sources.watermarks import read_watermarks
 from pipeline.store.warehouse import published
 from pipeline.verification import sample_shop
 from pipeline.verification.verify_dialect import verify_dialect
 from pipeline.warehouse.dialects.duckdb_dialect import DUCKDB
-from pipeline.warehouse.warehouse_count import TeamWarehouse
+from pipeline.warehouse.team_warehouse import TeamWarehouse
 from tests.pipeline.warehouse.described_warehouse import (
     EXPOSURES,
     ORDERS,
@@ -112,6 +113,19 @@ def test_a_count_of_more_rows_than_allowed_is_refused(store: WorkingStore, on_du
     few = described(on_duckdb.folder, "shop.duckdb", SOURCE.replace("10_000", "500"))
     with pytest.raises(UnreadableSourceError, match="has 566 rows, and max_rows is 500"):
         _count(store, store.add_project(), few)
+
+
+def test_the_rows_of_a_month_have_a_limit(store: WorkingStore, on_duckdb: DefinedSource) -> None:
+    project = store.add_project()
+    text = SOURCE.replace("max_rows = 10_000", "max_rows = 10_000\nmax_rows_a_month = 1_000")
+    defined = described(on_duckdb.folder, "shop.duckdb", text)
+    found = _count(store, project, defined)
+    assert (found.watermark.month_rows, found.watermark.rows) == (566, 566)
+    with pytest.raises(UnreadableSourceError, match=r"read 566 rows .* max_rows_a_month, 1,000"):
+        _count(store, project, defined)
+    # What was published stays, and so does what was charged.
+    assert read_watermarks(store.settings.data_dir, project.id) == {"shop": found.watermark}
+    assert _numbers(store, project)[0] == [200, 200]
 
 
 def test_an_experiment_that_no_one_described_is_refused_by_its_name(

@@ -27,11 +27,13 @@ def test_a_warehouse_is_checked_counted_and_printed(run: Run, tmp_path: Path) ->
     assert "Checkout" in counted.out
     printed = [
         run("source", "sql", folder / "shop.toml", "Checkout", "--data-dir", tmp_path, *dialect).out
-        for dialect in ((), ("--dialect", "bigquery"))
+        for dialect in ((), ("--dialect", "bigquery"), ("--dialect", "snowflake"))
     ]
-    assert [text[:17] for text in printed] == ["WITH exposures AS"] * 2
-    assert ["HUGEINT" in text or "INT128" in text for text in printed] == [True, False]
-    assert ["BIGNUMERIC" in text for text in printed] == [False, True]
+    limited = "-- Its session: ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = 1800;"
+    assert ["\nWITH exposures AS" in f"\n{text}" for text in printed] == [True] * 3
+    assert [limited in text.splitlines() for text in printed] == [False, False, True]
+    assert ["HUGEINT" in text or "INT128" in text for text in printed] == [True, False, False]
+    assert ["BIGNUMERIC" in text for text in printed] == [False, True, False]
 
 
 @pytest.mark.usefixtures("account")
