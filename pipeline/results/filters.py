@@ -6,7 +6,7 @@ from typing import Final, Self
 
 from engine.errors import Problem
 from engine.validation.values import shown
-from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS, OTHER
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, is_dimension
 
 CUSTOM_KEY: Final = "custom_dimension_key"
@@ -63,7 +63,7 @@ def _unknown_values(given: Mapping[str, str]) -> tuple[Problem, ...]:
     return tuple(
         Problem(name, f"{shown(given[name])} is none of {', '.join(values)}")
         for name, values in ((name, DIMENSIONS[name].values) for name in DIMENSIONS)
-        if values and name in given and given[name] not in values
+        if values and name in given and given[name] not in {*values, OTHER}
     )
 
 

@@ -11,6 +11,8 @@ Sender = Literal["browser", "server", "import"]
 # Where a value comes from that no attribute states: `address` of the page, `header` of the request, other
 # `events` of the visitor, `time` of the first exposure; `attribute` where nothing else tells it.
 Source = Literal["attribute", "address", "header", "events", "time"]
+# Value of visitors whose own values few have, in sums that a warehouse counted.
+OTHER: Final = "other"
 
 
 @dataclass(frozen=True, slots=True)

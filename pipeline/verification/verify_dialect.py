@@ -21,6 +21,7 @@ from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.warehouse import published
+from pipeline.verification.merged_sums import merge_small_values
 from pipeline.verification.sample_shop import STARTED, TABLES, UNTIL, ZONE, Shop, a_shop
 from pipeline.warehouse.dialects.dialect import Dialect
 from pipeline.warehouse.expressions import num
@@ -32,6 +33,7 @@ from pipeline.warehouse.team_warehouse import Asked, TeamWarehouse
 _ACTOR: Final = "verification"
 # Rows are written into each statement, so that nothing is stored in the warehouse.
 _VISITORS: Final = 12
+_LEAST_VISITORS: Final = 3
 _SEED: Final = 7
 _DIMENSIONS: Final = ("", "days_since_exposure", "day_of_week", "country", "custom:plan")
 _CELL: Final = ("dimension", "value", "variant", "goal", "sum", "day")
@@ -57,13 +59,14 @@ def verify_dialect(warehouse: TeamWarehouse) -> Verified:
     with TemporaryDirectory() as folder, _opened(Path(folder)) as store:
         project, experiments = count_here(store, shop)
         for experiment in experiments:
-            ours = sums_here(store, experiment)
+            ours = sums_here(store, experiment, _LEAST_VISITORS)
             statement = statement_of(
                 tables,
                 experiment,
                 CountingRules.of(project),
                 warehouse.dialect,
                 now_us=epoch_microseconds(UNTIL),
+                least_visitors=_LEAST_VISITORS,
             )
             asked = Asked(project_id=project.id, run_id="verify", what=f"sums of {experiment.id}")
             rows = warehouse.answer(statement.sql(), asked)
@@ -103,14 +106,17 @@ def count_here(
     return project, experiments
 
 
-def sums_here(store: PipelineServices, experiment: Experiment) -> Sums:
-    """Read what the service counted of an experiment, of the dimensions that the tables have."""
+def sums_here(store: PipelineServices, experiment: Experiment, least_visitors: int) -> Sums:
+    """Read what the service counted of an experiment, of the dimensions that the tables have.
+
+    Segment values of fewer than `least_visitors` are merged, as a warehouse merges them.
+    """
     with store.warehouse.cursor() as cursor:
         record = published.find(cursor, experiment.id)
         if record is None:
             raise LookupError(experiment.id)
         found = sums_of(cursor, experiment, record, source=_ACTOR)
-    return as_numbers(found.cells, found.products)
+    return as_numbers(*merge_small_values(found.cells, found.products, least_visitors))
 
 
 def as_numbers(cells: pl.DataFrame, products: pl.DataFrame) -> Sums:

@@ -15,6 +15,7 @@ from pipeline.warehouse.counted_events import CountedEvents
 from pipeline.warehouse.dialects.dialect import Dialect, Expr
 from pipeline.warehouse.expressions import NULL, big, choose, clamped, col, high_part, num, table, wide
 from pipeline.warehouse.goal_rules import goal_rules
+from pipeline.warehouse.small_values import LEAST_VISITORS
 from pipeline.warehouse.sum_parts import Label, SumPart, cap_of, powers, product_parts, sum_parts
 from pipeline.warehouse.team_tables import (
     EVENT_ORDER,
@@ -48,11 +49,18 @@ class Statement:
         return rows.where(num(1).eq(num(0))).sql(self.dialect.name)
 
 
-def statement_of(
-    tables: TeamTables, experiment: Experiment, rules: CountingRules, dialect: Dialect, *, now_us: int
+def statement_of(  # noqa: PLR0913 # what is counted where, by which rules
+    tables: TeamTables,
+    experiment: Experiment,
+    rules: CountingRules,
+    dialect: Dialect,
+    *,
+    now_us: int,
+    least_visitors: int = LEAST_VISITORS,
 ) -> Statement:
     """Build the statement that counts an experiment, of events up to `now_us` (microseconds since 1970).
 
+    Segment values of fewer than `least_visitors` count as one, OTHER.
     UncountableError where SQL cannot say a goal, UnreadableQueryError for a query that is no SELECT.
     """
     goals = goal_rules(experiment, rules, tables.events)
@@ -63,6 +71,7 @@ def statement_of(
         goals=goals,
         dialect=dialect,
         until=min(now_us, period_of(experiment)[1]),
+        least_visitors=least_visitors,
     )
     events = CountedEvents(tables, [rule for goal in goals for rule in goal.rules], rules)
     relations, last = _relations(outcomes, events)
@@ -90,14 +99,13 @@ def _relations(outcomes: VisitorOutcomes, events: CountedEvents) -> tuple[Relati
     tables, dialect = outcomes.tables, outcomes.dialect
     found: Relations = {}
     exposures = exposures_of(tables, outcomes.experiment, dialect)
-    segments = [f"d{place}" for place, _ in enumerate(tables.segments)]
-    columns = ["visitor", "variant", "at", "event_id", *segments]
+    columns = ["visitor", "variant", "at", "event_id", *outcomes.segments]
     order = ("at", "event_id", "visitor", "variant_name")
     found |= _once(
         "exposures", exposures, order, columns, has_ids=tables.exposures.columns.event_id is not None
     )
     found["ranked_exposures"] = outcomes.ranked_exposures()
-    found["visitors"] = outcomes.visitors()
+    found |= outcomes.visitors()
     rows = events_of(tables, outcomes.rules.currency, dialect)
     has_ids = any(source.columns.event_id is not None for source in tables.events)
     found |= _once("events", rows, EVENT_ORDER, event_columns(tables), has_ids=has_ids)

@@ -13,7 +13,7 @@ from engine.local_days import from_epoch_days
 from pipeline.events.attributes import UNKNOWN_CLIENT, segments_of
 from pipeline.results.outside.outside_sums import CELLS, PRODUCTS
 from pipeline.rollup.counting_rules import SEVERAL_VARIANTS
-from pipeline.store.event_columns import EVENT_DIMENSIONS
+from pipeline.store.event_columns import EVENT_DIMENSIONS, OTHER
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE, SUMS
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 from pipeline.warehouse.statement import Statement
@@ -96,6 +96,8 @@ def segment_of(column: str, value: object) -> tuple[str, str] | None:
     if value is None or value == "":
         return None
     name = dimension_of(column)
+    if value == OTHER:
+        return name, OTHER
     if name == _DAY_OF_WEEK:
         return name, str(value)
     read = segments_of({column: value}, None, UNKNOWN_CLIENT, is_user=False).columns()

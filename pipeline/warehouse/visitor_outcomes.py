@@ -22,6 +22,7 @@ from pipeline.warehouse.expressions import (
     text,
 )
 from pipeline.warehouse.goal_rules import GoalRule, GoalSums
+from pipeline.warehouse.small_values import merged_values, with_merged_values
 from pipeline.warehouse.team_tables import EVENT_ORDER, TeamTables
 
 WEEKEND = "weekend"
@@ -31,7 +32,10 @@ _KEYS = ("visitor", "variant", "first_day")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorOutcomes:
-    """Visitors of an experiment and their outcomes on `goals`, of events up to `until` (microseconds)."""
+    """Visitors of an experiment and their outcomes on `goals`, of events up to `until` (microseconds).
+
+    Segment values of fewer than `least_visitors` count as one.
+    """
 
     experiment: Experiment
     tables: TeamTables
@@ -39,11 +43,17 @@ class VisitorOutcomes:
     goals: Sequence[GoalSums]
     dialect: Dialect
     until: int
+    least_visitors: int
 
     @property
     def dimensions(self) -> tuple[str, ...]:
         """Columns of a visitor's segments."""
-        return (*(f"d{place}" for place, _ in enumerate(self.tables.segments)), WEEKEND)
+        return (*self.segments, WEEKEND)
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """Columns of the segments that exposures have."""
+        return tuple(f"d{place}" for place, _ in enumerate(self.tables.segments))
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -58,7 +68,7 @@ class VisitorOutcomes:
     def ranked_exposures(self) -> exp.Select:
         """Number the exposures of each visitor in the period of the experiment, from the first on."""
         first, _ = period_of(self.experiment)
-        segments = [f"d{place}" for place, _ in enumerate(self.tables.segments)]
+        segments = self.segments
         order = [col(name) for name in ("at", "event_id", "variant", *segments)]
         mine = [col("visitor")]
         counted = every(
@@ -84,8 +94,16 @@ class VisitorOutcomes:
             .where(counted)
         )
 
-    def visitors(self) -> exp.Select:
-        """Select a row of each visitor: variant, first exposure and its local day, and segments."""
+    def visitors(self) -> Iterator[tuple[str, exp.Select]]:
+        """Yield `visitors` and the relations that it is made of.
+
+        It has a row of each: variant, first exposure and its local day, and segments.
+        """
+        yield "visitors_read", self._visitors_read()
+        yield from merged_values(self.segments, len(self.experiment.variants), self.least_visitors)
+        yield "visitors", with_merged_values(self.segments, (*_KEYS, "first_at", WEEKEND))
+
+    def _visitors_read(self) -> exp.Select:
         day = self.day(col("at"))
         is_weekend = exp.paren(exp.paren(day.copy() + num(3)) % num(7)) >= num(5)
         weekend = choose((is_weekend, text("weekend")), otherwise=text("weekday"))
@@ -97,7 +115,7 @@ class VisitorOutcomes:
                 variant.as_("variant", quoted=True),
                 col("at").as_("first_at", quoted=True),
                 day.as_("first_day", quoted=True),
-                *(col(f"d{place}") for place, _ in enumerate(self.tables.segments)),
+                *map(col, self.segments),
                 weekend.as_(WEEKEND, quoted=True),
             )
             .from_(table("ranked_exposures"), copy=False)

@@ -15,7 +15,7 @@ from engine.measures.sums import BUCKET_SUMS, MONEY, SUMS
 from engine.validation.values import shown
 from pipeline.results.outside.outside_sums import MARKS, OutsideSums
 from pipeline.rollup.segment_codes import MOST_VALUES
-from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS, OTHER
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.warehouse.aggregates import SUMS as NUMBERS
 from pipeline.store.warehouse.cubes import CUBE_BASE
@@ -70,7 +70,7 @@ def _of_names(experiment: Experiment, sums: OutsideSums) -> Iterator[Problem]:
             yield from (
                 Problem("value", f"{shown(value)} is no {name}: {', '.join(one.values)}")
                 for value in given
-                if value not in one.values
+                if value not in {*one.values, OTHER}
             )
 
 

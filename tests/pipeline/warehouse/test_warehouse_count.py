@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import psycopg
 import pytest
 
@@ -126,6 +127,30 @@ def test_the_rows_of_a_month_have_a_limit(store: WorkingStore, on_duckdb: Define
     # What was published stays, and so does what was charged.
     assert read_watermarks(store.settings.data_dir, project.id) == {"shop": found.watermark}
     assert _numbers(store, project)[0] == [200, 200]
+
+
+def test_segment_values_of_few_visitors_are_reported_as_one(
+    store: WorkingStore, on_duckdb: DefinedSource
+) -> None:
+    with duckdb.connect(str(on_duckdb.folder / "shop.duckdb")) as connection:
+        connection.execute("UPDATE exposures SET plan = 'vip' WHERE visitor IN ('5', '10', '15')")
+        connection.execute(
+            "UPDATE exposures SET plan = 'trial' WHERE visitor IN ('1', '2', '3', '4', '6', '7')"
+        )
+        connection.execute("ALTER TABLE exposures ADD COLUMN device_type TEXT DEFAULT 'desktop'")
+        connection.execute("UPDATE exposures SET device_type = 'tablet' WHERE visitor = '8'")
+    text = SOURCE.replace('segments = ["plan"]', 'segments = ["plan", "device_type"]')
+    project = store.add_project()
+    (experiment,) = _count(store, project, described(on_duckdb.folder, "shop.duckdb", text)).experiments
+    available = store.results.available_segments(experiment)
+    assert [(one["key"], one["values"]) for one in available["custom_dimensions"]] == [
+        ("plan", ["free", "other", "pro"])
+    ]
+    # Three with the plan `vip` are too few alone, and one with a tablet is.
+    plan = {"custom_dimension_key": "plan", "custom_dimension_value": "other"}
+    assert _numbers(store, project, **plan)[0] == [4, 5]
+    assert available["device_types"] == ["other"]
+    assert _numbers(store, project, device_type="other")[0] == [200, 200]
 
 
 def test_an_experiment_that_no_one_described_is_refused_by_its_name(

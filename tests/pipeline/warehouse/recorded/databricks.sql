@@ -57,7 +57,7 @@ WITH exposures_read AS (
     `at` BETWEEN 1772355600000000 AND 1772452800000000
     AND NOT `variant` IS NULL
     AND NOT `visitor` IS NULL
-), visitors AS (
+), visitors_read AS (
   SELECT
     `visitor`,
     CASE
@@ -85,6 +85,84 @@ WITH exposures_read AS (
   FROM `ranked_exposures`
   WHERE
     `place` = 1
+), values_d0 AS (
+  SELECT
+    `value`,
+    `visitors`,
+    SUM(`visitors`) OVER (ORDER BY `visitors`, `value` ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS `running`,
+    ROW_NUMBER() OVER (ORDER BY `visitors`, `value`) AS `place`,
+    SUM(`visitors`) OVER () AS `everyone`
+  FROM (
+    SELECT
+      `d0` AS `value`,
+      SUM(CASE WHEN `variant` < 2 THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS `visitors`
+    FROM `visitors_read`
+    WHERE
+      NOT `d0` IS NULL
+    GROUP BY
+      `d0`
+  ) AS counted
+), merged_d0 AS (
+  SELECT
+    `value`,
+    CASE
+      WHEN `everyone` < 5
+      THEN CAST(NULL AS STRING)
+      WHEN `visitors` < 5 OR (
+        `place` > 1 AND (
+          `running` - `visitors`
+        ) < 5
+      )
+      THEN CAST('other' AS STRING)
+      ELSE `value`
+    END AS `merged`
+  FROM `values_d0`
+), values_d1 AS (
+  SELECT
+    `value`,
+    `visitors`,
+    SUM(`visitors`) OVER (ORDER BY `visitors`, `value` ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS `running`,
+    ROW_NUMBER() OVER (ORDER BY `visitors`, `value`) AS `place`,
+    SUM(`visitors`) OVER () AS `everyone`
+  FROM (
+    SELECT
+      `d1` AS `value`,
+      SUM(CASE WHEN `variant` < 2 THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS `visitors`
+    FROM `visitors_read`
+    WHERE
+      NOT `d1` IS NULL
+    GROUP BY
+      `d1`
+  ) AS counted
+), merged_d1 AS (
+  SELECT
+    `value`,
+    CASE
+      WHEN `everyone` < 5
+      THEN CAST(NULL AS STRING)
+      WHEN `visitors` < 5 OR (
+        `place` > 1 AND (
+          `running` - `visitors`
+        ) < 5
+      )
+      THEN CAST('other' AS STRING)
+      ELSE `value`
+    END AS `merged`
+  FROM `values_d1`
+), visitors AS (
+  SELECT
+    `v`.`visitor` AS `visitor`,
+    `v`.`variant` AS `variant`,
+    `v`.`first_day` AS `first_day`,
+    `v`.`first_at` AS `first_at`,
+    `v`.`weekend` AS `weekend`,
+    `m_d0`.`merged` AS `d0`,
+    `m_d1`.`merged` AS `d1`
+  FROM `visitors_read` AS v
+  LEFT JOIN `merged_d0` AS m_d0
+    ON `v`.`d0` = `m_d0`.`value`
+  LEFT JOIN `merged_d1` AS m_d1
+    ON `v`.`d1` = `m_d1`.`value`
 ), events_read AS (
   SELECT
     CAST(UNIX_MICROS(CAST(`at` AS TIMESTAMP_LTZ)) AS BIGINT) AS `at`,
