@@ -15,7 +15,13 @@ from api.dashboard.account.member_forms import (
     show_member,
 )
 from api.dashboard.charts import answer_chart
-from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
+from api.dashboard.drafts.draft_pages import (
+    answer_plan,
+    send_draft,
+    send_new_draft,
+    show_draft,
+    show_new_draft,
+)
 from api.dashboard.experiment_list import confirm_deletion, copy_experiment, delete_draft, show_experiments
 from api.dashboard.experiments import confirm_step, export_visitors, show_experiment, take_step
 from api.dashboard.meanings import show_meanings
@@ -64,6 +70,7 @@ ROUTES: Final = (
     Route("/projects/{project_id}/programme", show_programme),
     Route("/projects/{project_id}/experiments/new", show_new_draft),
     Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),
+    Route("/projects/{project_id}/experiments/plan", answer_plan, methods=["POST"]),
     Route(_EXPERIMENT, show_experiment),
     Route(_EXPERIMENT + "/edit", show_draft),
     Route(_EXPERIMENT + "/edit", send_draft, methods=["POST"]),

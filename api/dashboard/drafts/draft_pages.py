@@ -1,12 +1,14 @@
 """Pages that create and edit a draft."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypedDict, Unpack
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.drafts.choice_words import CHOICE_WORDS
 from api.dashboard.drafts.draft_form import (
     Form,
     body_of,
@@ -16,7 +18,8 @@ from api.dashboard.drafts.draft_form import (
     new_form,
     with_row,
 )
-from api.dashboard.drafts.draft_sample import PLAN_FIELDS, question_of
+from api.dashboard.drafts.draft_plan import DraftPlan, has_baseline, plan_of
+from api.dashboard.drafts.draft_steps import any_problem, statistics_sentence, steps_of
 from api.dashboard.drafts.field_paths import pattern_of
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
 from api.dashboard.drafts.form_fields import CHECKED, CHOICES, CONDITION, MEASURE_KEYS
@@ -25,6 +28,7 @@ from api.dashboard.drafts.opened_revision import OpenedRevision, SavedField
 from api.dashboard.drafts.payload_text import payload_problems
 from api.dashboard.experiments import address_of
 from api.dashboard.form_permissions import WRITE_EXPERIMENTS, require
+from api.dashboard.formats import words
 from api.dashboard.forms import fields_of, read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
@@ -157,11 +161,10 @@ async def _change_form(
     elif name == "take" and about.isdecimal():
         form = {**form, "statistics.planned_sample": about}
     elif name == "plan":
-        question = await on_page_thread(request, question_of, form)
-        answer = await ask(request, session, "/tools/sample_size", method="POST", body=question)
-        if answer.status != 200:
-            return await _refused(request, session, form, answer, **shown, names=PLAN_FIELDS)
-        return await _answer(request, session, form, **shown, plan=content_of(answer)["data"])
+        _, problems = await on_page_thread(request, plan_of, form)
+        return await _answer(
+            request, session, form, problems=problems, status=422 if problems else 200, **shown
+        )
     return await _answer(request, session, form, **shown)
 
 
@@ -181,20 +184,19 @@ async def _refused(
     session: SignedIn,
     form: Form,
     answer: OperationAnswer,
-    names: Mapping[str, str] | None = None,
     **shown: Unpack[_Shown],
 ) -> Response:
     """Show the form as it was sent, with the problems beside the fields."""
     if answer.status == 401:
         raise NotSignedInError
-    problems = await on_page_thread(request, _problems_of, answer, form, names or {})
+    problems = await on_page_thread(request, _problems_of, answer, form)
     return await _answer(request, session, form, problems=problems, status=answer.status, **shown)
 
 
-def _problems_of(answer: OperationAnswer, form: Form, names: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return what is wrong by field; `names` are fields of the form by those of the answer."""
+def _problems_of(answer: OperationAnswer, form: Form) -> dict[str, list[str]]:
+    """Return what is wrong by field."""
     error = (answer.content or {}).get("error", {})
-    details = [{**one, "field": names.get(one["field"], one["field"])} for one in error.get("details", ())]
+    details = error.get("details", ())
     if not details:
         return {ABOVE: [str(error.get("message", "The request failed."))]}
     return problems_by_field(details, form)
@@ -209,12 +211,13 @@ async def _answer(  # noqa: PLR0913 - what a page shows
     opened: OpenedRevision | None = None,
     saved: Sequence[SavedField] | None = None,
     problems: Mapping[str, list[str]] | None = None,
-    plan: Mapping[str, Any] | None = None,
     is_typed: bool = False,
     status: int = 200,
 ) -> Response:
+    problems = problems or {}
     targeting = (await read(request, session, "/capabilities/targeting_fields"))["data"]
     counts = await on_page_thread(request, row_counts, form)
+    plan, wrong = await on_page_thread(request, _plan, form)
     return await render(
         request,
         "draft.html",
@@ -227,16 +230,37 @@ async def _answer(  # noqa: PLR0913 - what a page shows
         saved=saved,
         is_typed=is_typed,
         form=form,
-        problems=problems or {},
+        problems=problems,
         plan=plan,
+        wrong=wrong,
+        steps=await on_page_thread(request, steps_of, form, problems),
+        sentence=statistics_sentence(form),
+        has_problem=partial(any_problem, problems),
         targeting=targeting,
         keyed=[name for name, field in targeting.items() if field["requires_key"]],
         metrics=await _metrics(request, session),
         measure_keys=MEASURE_KEYS,
         choices_of=lambda path: CHOICES[pattern_of(path)],
+        said_as=lambda path, one: CHOICE_WORDS.get(pattern_of(path), {}).get(one) or words(one),
         rows_of=lambda rows: [f"{rows}[{index}]" for index in range(counts.get(rows, 0))],
         condition_rows=CONDITION,
     )
+
+
+@signed_in
+async def answer_plan(request: Request, session: SignedIn) -> Response:
+    """Answer with the plan of what is typed, as the part of the page that shows it; nothing is saved."""
+    form, _ = await _read(request, fields_of(await read_form(request, session, WRITE_EXPERIMENTS)))
+    plan, wrong = await on_page_thread(request, _plan, form)
+    return await render(request, "draft_plan.html", session=session, plan=plan, wrong=wrong)
+
+
+def _plan(form: Form) -> tuple[DraftPlan | None, list[str]]:
+    """Plan a form once the number that it starts from was typed; without a plan return what is wrong."""
+    if not has_baseline(form):
+        return None, []
+    plan, problems = plan_of(form)
+    return plan, [message for messages in problems.values() for message in messages]
 
 
 async def _metrics(request: Request, session: SignedIn) -> list[dict[str, Any]]:

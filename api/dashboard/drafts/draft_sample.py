@@ -1,4 +1,4 @@
-"""Sample size of a draft, by the calculator of the API."""
+"""Question of a draft to the sample size calculator."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,7 +22,10 @@ PLAN_FIELDS: Final[Mapping[str, str]] = {
 
 
 def question_of(form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the body of the calculator; an effect of the primary goal stands before that of all goals."""
+    """Return the question of the calculator; an effect of the primary goal stands before that of all goals.
+
+    Visitors a day are those who take part.
+    """
     asked = {
         name: FIELDS[path](form[path])
         for name, path in PLAN_FIELDS.items()
@@ -41,4 +44,10 @@ def question_of(form: Mapping[str, str]) -> dict[str, Any]:
     ):
         asked["effect"] = -asked["effect"]
     asked["method"] = "fixed" if asked.get("method", "none") == "none" else asked["method"]
+    window = FIELDS["goals[].config.window"](form[f"{primary}.config.window"]) if primary else None
+    if isinstance(window, int):
+        asked["window"] = window
+    taking_part = FIELDS["traffic_allocation"](form["traffic_allocation"])
+    if isinstance(asked.get("daily_visitors"), int | float) and isinstance(taking_part, int | float):
+        asked["daily_visitors"] *= min(max(taking_part, 0), 100) / 100
     return {**asked, "variants": counts.get("variants", 0)}

@@ -1,4 +1,5 @@
-// Makes the form of a draft nicer: fields that do not apply are hidden, and rows come without a new page.
+// Makes the form of a draft nicer: fields that do not apply are hidden, rows come without a new page, and the
+// plan follows what is typed.
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLButtonElement} Field */
 
@@ -17,6 +18,7 @@ const holds = (condition) => {
 };
 
 const showFields = () => {
+  form.querySelector(".compute")?.toggleAttribute("hidden", true);
   for (const field of /** @type {NodeListOf<HTMLElement>} */ (
     form.querySelectorAll("[data-when]")
   )) {
@@ -64,6 +66,35 @@ const change = async (button) => {
   (added ?? again ?? wrong)?.focus();
 };
 
+const PAUSE = 400;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let waiting;
+let asked = new AbortController();
+
+const plan = async () => {
+  asked.abort();
+  asked = new AbortController();
+  const sent = /** @type {Iterable<[string, string]>} */ (new FormData(form));
+  const answer = await fetch(form.dataset.plan ?? "", {
+    method: "POST",
+    body: new URLSearchParams([...sent]),
+    credentials: "same-origin",
+    // A session that has ended leads elsewhere; the plan stays until the form is sent.
+    redirect: "manual",
+    signal: asked.signal,
+  });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  form.querySelector("#plan")?.replaceChildren(...page.body.childNodes);
+};
+
+form.addEventListener("input", (event) => {
+  const field = /** @type {Element} */ (event.target);
+  if (!field.closest("#visitors, #goals, #judging, #size")) return;
+  clearTimeout(waiting);
+  // Only what was typed is planned; an answer that comes too late is of no use.
+  waiting = setTimeout(() => plan().catch(() => undefined), PAUSE);
+});
 form.addEventListener("change", showFields);
 form.addEventListener("submit", (event) => {
   const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
