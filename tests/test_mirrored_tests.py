@@ -98,6 +98,7 @@ TESTED_BY = {
     "api/dashboard/account/account_page.py": "tests/api/dashboard/account/test_api_key_forms.py",
     "api/dashboard/drafts/choice_words.py": "tests/api/dashboard/drafts/test_draft_steps.py",
     "api/dashboard/drafts/draft_form.py": "tests/api/dashboard/drafts/test_draft_pages.py",
+    "api/dashboard/drafts/draft_view.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/field_paths.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/field_problems.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/form_fields.py": "tests/api/dashboard/drafts/test_draft_pages.py",

@@ -38,6 +38,7 @@ from api.dashboard.projects import show_projects
 from api.dashboard.reference import show_reference
 from api.dashboard.shipping import confirm_rollout_end, end_rollout, send_decision, show_decision
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
+from api.dashboard.starting import send_start, show_start
 from api.dashboard.static_files import answer_static
 from api.dashboard.today import show_today
 
@@ -83,6 +84,8 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/ship", send_decision, methods=["POST"]),
     Route(_EXPERIMENT + "/rollout/end", confirm_rollout_end),
     Route(_EXPERIMENT + "/rollout/end", end_rollout, methods=["POST"]),
+    Route(_EXPERIMENT + "/start", show_start),
+    Route(_EXPERIMENT + "/start", send_start, methods=["POST"]),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
     Route("/docs", show_reference),

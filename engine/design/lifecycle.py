@@ -52,7 +52,7 @@ def start(experiment: Experiment, *, now: datetime) -> Experiment:
     Raises TransitionError `invalid_transition`, or `start_requirements_not_met` with every problem.
     """
     status = _next_status(experiment, "start")
-    if problems := _lacks_to_start(experiment, now):
+    if problems := lacks_to_start(experiment, now):
         raise TransitionError(
             "start_requirements_not_met", f"'{experiment.name}' is not ready to start", problems
         )
@@ -122,7 +122,8 @@ def _next_status(experiment: Experiment, trigger: LifecycleTrigger) -> Status:
     return status
 
 
-def _lacks_to_start(experiment: Experiment, now: datetime) -> list[Problem]:
+def lacks_to_start(experiment: Experiment, now: datetime) -> list[Problem]:
+    """List what an experiment needs before it can start."""
     parts = {"variants": experiment.variants, "goals": experiment.goals}
     problems = list(start_requirements(parts))
     end = experiment.scheduled_end_at

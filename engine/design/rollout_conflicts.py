@@ -54,7 +54,7 @@ def _require_apart(experiment: Experiment, others: Iterable[Experiment], site: s
 
 
 def _conflicts(experiment: Experiment, other: Experiment, site: str) -> Iterator[Problem]:
-    if not _may_share_a_page(experiment, other, site):
+    if not may_share_a_page(experiment, other, site):
         return
     what = "the rollout of" if other.shipped else f"the {other.status} test"
     if "redirect" in {experiment.type, other.type}:
@@ -73,7 +73,7 @@ def _selectors(experiment: Experiment) -> set[str]:
     return {change.selector for variant in _shown(experiment) for change in variant.changes}
 
 
-def _may_share_a_page(one: Experiment, other: Experiment, site: str) -> bool:
+def may_share_a_page(one: Experiment, other: Experiment, site: str) -> bool:
     """Tell whether an address may be a page of both; patterns that cannot be compared may share one."""
     return any(
         _overlap(mine, experiment=one, its=its, other=other, site=site)

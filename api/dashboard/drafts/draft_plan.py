@@ -35,6 +35,14 @@ class DraftPlan:
     durations: tuple[Detectable, ...]
 
 
+def typed_plan(form: Mapping[str, str]) -> tuple[DraftPlan | None, list[str]]:
+    """Plan a form once the number that it starts from was typed; without a plan return what is wrong."""
+    if not has_baseline(form):
+        return None, []
+    plan, problems = plan_of(form)
+    return plan, [message for messages in problems.values() for message in messages]
+
+
 def has_baseline(form: Mapping[str, str]) -> bool:
     """Tell whether the primary goal's rate or mean was typed, without which there is no plan."""
     return any(form.get(path) for path in _BASELINES)

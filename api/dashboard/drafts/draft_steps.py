@@ -15,7 +15,7 @@ _STEPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "visitors": ("Visitors", ("url", "traffic_", "unit", "targeting_rules", "trigger")),
     "goals": ("Goals", ("goals",)),
     "size": (
-        "Size and days",
+        "Size, days",
         (
             *("plan.", "statistics.minimum_effect_percent", "statistics.planned_sample"),
             *("scheduled_", "stop_conditions"),

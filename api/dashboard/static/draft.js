@@ -98,7 +98,7 @@ form.addEventListener("input", (event) => {
 form.addEventListener("change", showFields);
 form.addEventListener("submit", (event) => {
   const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
-  if (!button || button.value === "save") return;
+  if (!button || ["save", "start"].includes(button.value)) return;
   event.preventDefault();
   change(button)
     .catch((error) => {

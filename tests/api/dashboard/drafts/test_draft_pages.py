@@ -118,6 +118,18 @@ def test_a_form_that_is_saved_as_it_is_changes_nothing(
     }
 
 
+def test_weights_that_move_go_on_to_move_after_a_save(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    path = customer.an_experiment(project, traffic_strategy="bandit")
+    assert send(browser, browser.get(f"{path}/edit"), name="Renamed").status_code == 303
+    ids = project.rsplit("/", 1)[1], path.rsplit("/", 1)[1]
+    stored = customer.services.catalog.experiments.get(*ids)
+    assert (stored.name, stored.traffic_strategy) == ("Renamed", "bandit")
+    assert send(browser, browser.get(f"{path}/edit"), traffic_strategy="fixed").status_code == 303
+    assert customer.services.catalog.experiments.get(*ids).traffic_strategy == "fixed"
+
+
 def test_a_draft_is_assigned_by_accounts(customer: Customer, project: str, browser: TestClient) -> None:
     path = customer.an_experiment(project)
     page = browser.get(f"{path}/edit")
