@@ -65,7 +65,6 @@ TESTED_BY = {
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_charts.py",
     "api/middleware/key_in_path.py": "tests/api/mcp/test_key_in_path.py",
-    "api/dashboard/computed_results.py": "tests/api/dashboard/test_experiments.py",
     "engine/analysis/results/goal_limits.py": "tests/api/dashboard/results_page/test_goal_rows.py",
     "api/dashboard/results_page/plot.py": "tests/api/dashboard/results_page/test_time_charts.py",
     "api/mcp/guidance.py": "tests/api/mcp/test_tools.py",

@@ -1,9 +1,10 @@
 """Results of an experiment for its pages: the records that the API's answers are made from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from starlette.requests import Request
 
 from api.dashboard.filter_form import asked_filters
 from api.dashboard.form_permissions import caller_of, refusals_as_pages
+from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
 from api.deps import experiment_in_path, project_in_path
 from api.schemas.segment_filters import ResultsQuery
@@ -22,6 +24,8 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.clock import utc_now
 
+# Parameter of pages: the variant that the others are compared with.
+BASELINE: Final = "baseline"
 Computed = TypeVar("Computed")
 
 
@@ -33,10 +37,17 @@ class AskedResults:
     project: Project
     experiment: Experiment
     query: ResultsQuery
+    # The id of the variant that the others are compared with; None for the control.
+    baseline: str | None = None
 
     def report(self) -> Report:
-        """Return the report of the visitors who match the filters, or of the night."""
+        """Return the report of the visitors who match the filters, or of the night.
+
+        Against another variant than the control it is exploratory, and its look is not recorded.
+        """
         query = self.query
+        if self.baseline is not None:
+            return self._against(self.baseline)
         return self.services.nights.report(
             self.experiment, self.project, query.filters, night=query.night, now=utc_now()
         )
@@ -47,9 +58,27 @@ class AskedResults:
             self.experiment, self.project, night=self.query.night, now=utc_now()
         )
 
+    def nights(self) -> list[date]:
+        """List the past nights that are kept, the newest first."""
+        return self.services.nights.kept_of(self.experiment)
+
+    def _against(self, variant_id: str) -> Report:
+        from engine.analysis.analyze import analyze  # noqa: PLC0415 - slow, and not needed at a start
+
+        now, results = utc_now(), self.services.results
+        evidence = results.evidence(self.experiment, self.project, self.query.filters, now=now)
+        currency, compared = self.project.revenue_currency, with_control(self.experiment, variant_id)
+        return analyze(compared, evidence, now=now, currency=currency, is_segment=True)
+
     def segments(self) -> SegmentReport:
         """Analyze every segment of all visitors."""
         return self.services.results.segments(self.experiment, self.project, now=utc_now())
+
+
+def with_control(experiment: Experiment, variant_id: str) -> Experiment:
+    """Return an experiment as if one of its variants were the control."""
+    variants = (replace(one, is_control=one.id == variant_id) for one in experiment.variants)
+    return replace(experiment, variants=tuple(variants))
 
 
 async def compute_results(
@@ -76,4 +105,18 @@ def _asked(request: Request, session: SignedIn, services: Services) -> AskedResu
         raise RequestValidationError(
             [{**one, "loc": ("query", *one["loc"])} for one in error.errors()]
         ) from error
-    return AskedResults(services=services, project=project, experiment=experiment, query=query)
+    baseline = _baseline(request, experiment)
+    if baseline is not None and query.night is not None:
+        raise PageError(422, "A past night is kept against the control alone; leave out baseline, or as_of.")
+    return AskedResults(
+        services=services, project=project, experiment=experiment, query=query, baseline=baseline
+    )
+
+
+def _baseline(request: Request, experiment: Experiment) -> str | None:
+    """Return the variant that is asked for as the baseline; None for the control."""
+    asked = request.query_params.get(BASELINE)
+    found = next((one for one in experiment.variants if one.id == asked), None)
+    if asked and found is None:
+        raise PageError(422, f"baseline: {experiment.name!r} has no variant {asked!r}.")
+    return None if found is None or found.is_control else found.id

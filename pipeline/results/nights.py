@@ -139,6 +139,11 @@ class Nights:
             return self.find(experiment, project, night, now=now).available_segments
         return self._results.available_segments(experiment)
 
+    def kept_of(self, experiment: Experiment) -> list[date]:
+        """List the nights that are kept of an experiment, the newest first."""
+        with self._warehouse.cursor() as cursor:
+            return published.list_kept(cursor, experiment.id)[::-1]
+
     def find(self, experiment: Experiment, project: Project, day: date, *, now: datetime) -> NightReport:
         """Return the report of an experiment for a night; InvalidFilterError names the nights there are."""
         if day > (today := local_day(now, project.timezone)):

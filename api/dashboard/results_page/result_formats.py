@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any, Final
 
 from api.dashboard.formats import ABSENT, percent, percent_of, words
@@ -76,6 +77,14 @@ def dimension_words(name: str) -> str:
     return _ABBREVIATED.sub(lambda found: found[0].upper(), plain[:1].upper() + plain[1:])
 
 
+def night_day(value: str) -> str:
+    """Format a day of an address as charts do: 6 Nov; what is none stays as it is."""
+    try:
+        return day_words(date.fromisoformat(value))
+    except ValueError:
+        return value
+
+
 def end_of(conclusion: Mapping[str, Any], decision: DecisionSummary) -> ShortWord:
     """Return the word of what was decided, beside the verdict."""
     return end_word(conclusion["decision"], verdict_of(decision.recommendation, decision.reason))
@@ -91,6 +100,7 @@ FILTERS: Final[dict[str, Callable[..., str | ShortWord]]] = {
     "check_fix": check_fix,
     "level": level,
     "chart_day": day_words,
+    "night_day": night_day,
     "steps": steps_text,
     "dimension_words": dimension_words,
 }

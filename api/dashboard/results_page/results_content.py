@@ -46,6 +46,10 @@ class PageAddress:
         query = urlencode({name: value for name, value in asked.items() if value})
         return f"{self.path}?{query}" if query else self.path
 
+    def link_to_night(self, night: str) -> str:
+        """Return the address of the report of a past night, which is of all visitors."""
+        return PageAddress(self.path, {"as_of": night}, self.options).link()
+
     def link_to_all(self) -> str:
         """Return the address without any filter."""
         return PageAddress(self.path, {}, self.options).link()
@@ -77,7 +81,7 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
             report,
             leader,
             reached_on=dates["reached"],
-            is_filtered=bool(asked.query.filters.given),
+            is_filtered=bool(asked.query.filters.given) or asked.baseline is not None,
         ),
         "table": goal_table(
             report,
@@ -87,6 +91,7 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
         "time": _time_chart(report, page, leader, notes=_notes(asked, report), looks=_looks(asked)),
         "forest": None if page.filters else _forest(asked, report, leader),
         "filters": filters_of(available, page.filters),
+        "nights": [one.isoformat() for one in asked.nights()],
         "owner": _owner(asked),
         "dates": dates,
     }
