@@ -1,4 +1,4 @@
-"""Preconditions of writes to an experiment: If-Match, by the strong tag of its answer (RFC 9110, 13.1.1)."""
+"""Preconditions of writes: If-Match, by the strong tag of what is written (RFC 9110, 13.1.1)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,20 +11,23 @@ from api.results.entity_tags import is_match, strong_tag
 from api.results.kept_answers import EncodedAnswer
 from api.schemas.envelopes import Single
 from api.schemas.experiments import ExperimentDetail
+from api.schemas.metrics import Metric as MetricAnswer
+from api.schemas.projects import Project as ProjectAnswer
 from engine.design.experiment import Experiment
+from engine.design.metrics.metric import Metric
+from engine.design.project import Project
 
 IF_MATCH: Final = "If-Match"
 TAG_HEADER: Final[dict[str, Any]] = {
     "ETag": {
-        "description": "Revision of the experiment. Send it as `If-Match` with the next write.",
+        "description": "Revision of what is answered. Send it as `If-Match` with the next write.",
         "schema": {"type": "string"},
     }
 }
-_CHANGED: Final = (
-    "the experiment has changed since it was read with this ETag; read it again before you write"
-)
+_CHANGED: Final = "it has changed since it was read with this ETag; read it again before you write"
 
 ResultT = TypeVar("ResultT")
+RecordT = TypeVar("RecordT", Experiment, Project, Metric)
 
 
 def encoded(experiment: Experiment) -> EncodedAnswer:
@@ -33,10 +36,18 @@ def encoded(experiment: Experiment) -> EncodedAnswer:
     return EncodedAnswer(content, strong_tag(content))
 
 
-def tag(experiment: Experiment, answer: Response) -> Experiment:
-    """Tell the revision of an experiment in the answer's `ETag`."""
-    answer.headers["ETag"] = encoded(experiment).tag
-    return experiment
+def tag(record: RecordT, answer: Response) -> RecordT:
+    """Tell the revision of a record in the answer's `ETag`."""
+    answer.headers["ETag"] = _tag_of(record)
+    return record
+
+
+def _tag_of(record: Experiment | Project | Metric) -> str:
+    if isinstance(record, Experiment):
+        return encoded(record).tag
+    # How many experiments of a project run is not part of the project.
+    answer = MetricAnswer.of(record) if isinstance(record, Metric) else ProjectAnswer.of(record, running=0)
+    return strong_tag(answer.model_dump_json().encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +57,25 @@ class Precondition:
     if_match: str | None
     answer: Response
 
-    def require(self, experiment: Experiment) -> None:
+    def require(self, record: Experiment | Project | Metric) -> None:
         """Require the revision that was asked for, if any; ApiError `precondition_failed`."""
         if self.if_match is not None:
-            current = encoded(experiment).tag
+            current = _tag_of(record)
             if not is_match(current, self.if_match):
                 raise ApiError("precondition_failed", _CHANGED, headers={"ETag": current})
 
-    def before(self, decide: Callable[[Experiment], ResultT]) -> Callable[[Experiment], ResultT]:
-        """Return `decide`, which raises where the experiment has another revision."""
+    def before(self, decide: Callable[[RecordT], ResultT]) -> Callable[[RecordT], ResultT]:
+        """Return `decide`, which raises where the record has another revision."""
 
-        def decide_if_met(experiment: Experiment) -> ResultT:
-            self.require(experiment)
-            return decide(experiment)
+        def decide_if_met(record: RecordT) -> ResultT:
+            self.require(record)
+            return decide(record)
 
         return decide_if_met
 
-    def tag(self, experiment: Experiment) -> Experiment:
-        """Tell the revision of an experiment in the answer's `ETag`."""
-        return tag(experiment, self.answer)
+    def tag(self, record: RecordT) -> RecordT:
+        """Tell the revision of a record in the answer's `ETag`."""
+        return tag(record, self.answer)
 
 
 def documented_write(*codes: str) -> dict[int | str, dict[str, Any]]:
@@ -77,9 +88,7 @@ async def _precondition(
     response: Response,
     if_match: Annotated[
         str | None,
-        Header(
-            alias=IF_MATCH, description="`ETag` of the last read; 412 if the experiment has changed since."
-        ),
+        Header(alias=IF_MATCH, description="`ETag` of the last read; 412 if it has changed since."),
     ] = None,
 ) -> Precondition:
     # The header may be sent in several lines.

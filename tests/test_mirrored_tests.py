@@ -102,6 +102,15 @@ TESTED_BY = {
     "api/dashboard/drafts/field_problems.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/form_fields.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/draft_sample.py": "tests/api/dashboard/drafts/test_draft_plan.py",
+    "api/dashboard/drafts/draft_sample.py": "tests/api/dashboard/drafts/test_draft_pages.py",
+    **dict.fromkeys(
+        (
+            "api/dashboard/project_pages/addresses.py",
+            "api/dashboard/project_pages/record_form.py",
+            "api/dashboard/project_pages/record_pages.py",
+        ),
+        "tests/api/dashboard/project_pages/test_settings_page.py",
+    ),
     "api/dashboard/operations.py": "tests/api/dashboard/test_page_answers.py",
     "api/dashboard/page_errors.py": "tests/api/dashboard/test_page_answers.py",
     "api/dashboard/routes.py": "tests/api/dashboard/test_page_answers.py",

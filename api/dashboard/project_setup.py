@@ -8,12 +8,12 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
+from api.dashboard.drafts.field_problems import problems_of
 from api.dashboard.form_permissions import CHANGE_PROJECTS, CREATE_PROJECTS, require
 from api.dashboard.forms import read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
-from api.dashboard.page_errors import NotSignedInError, PageError
+from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
 from api.dashboard.typed_forms import typed_form
 from engine.currencies import CURRENCIES
@@ -75,13 +75,7 @@ async def create_project(request: Request, session: SignedIn) -> Response:
     )
     if answer.status == 201:
         return redirect(f"/projects/{content_of(answer)['data']['id']}/installation")
-    if answer.status == 401:
-        raise NotSignedInError
-    error = (answer.content or {}).get("error", {})
-    problems = problems_by_field(error.get("details", ()), FIELDS)
-    if not problems:
-        problems[ABOVE] = [str(error.get("message", "The request failed."))]
-    return await _form(request, session, form, problems=problems, status=answer.status)
+    return await _form(request, session, form, problems=problems_of(answer, FIELDS), status=answer.status)
 
 
 @signed_in

@@ -27,6 +27,7 @@ from api.dashboard.experiments import confirm_step, export_visitors, show_experi
 from api.dashboard.meanings import show_meanings
 from api.dashboard.page_check import start_page_check
 from api.dashboard.programme import show_programme
+from api.dashboard.project_pages.settings_page import save_settings, show_settings
 from api.dashboard.project_setup import (
     answer_state,
     change_consent,
@@ -69,6 +70,8 @@ ROUTES: Final = (
     Route("/projects/{project_id}/installation/check", start_page_check, methods=["POST"]),
     Route("/projects/{project_id}/installation/state.json", answer_state),
     Route("/projects/{project_id}/programme", show_programme),
+    Route("/projects/{project_id}/settings", show_settings),
+    Route("/projects/{project_id}/settings", save_settings, methods=["POST"]),
     Route("/projects/{project_id}/experiments/new", show_new_draft),
     Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),
     Route("/projects/{project_id}/experiments/plan", answer_plan, methods=["POST"]),

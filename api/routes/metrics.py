@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Response
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -18,6 +18,7 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.preconditions import TAG_HEADER, PreconditionDep, documented_write, tag
 from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import METRIC_INPUT
@@ -59,27 +60,28 @@ def create_metric(
     return Single(data=Metric.of(catalog.metrics.create(metric, actor=caller.actor)))
 
 
-@router.get("/{id}")
+@router.get("/{id}", responses={200: {"headers": TAG_HEADER}})
 def get_metric(
-    project: ProjectOfReadableExperiments, metric_id: MetricId, catalog: CatalogDep
+    project: ProjectOfReadableExperiments, metric_id: MetricId, catalog: CatalogDep, response: Response
 ) -> Single[Metric]:
     """Get one metric, in its newest version."""
-    return Single(data=Metric.of(catalog.metrics.get(project.id, metric_id)))
+    return Single(data=Metric.of(tag(catalog.metrics.get(project.id, metric_id), response)))
 
 
-@router.patch("/{id}", responses=documented(*BODY_CODES), openapi_extra=taking(METRIC_INPUT.as_changes))
+@router.patch("/{id}", responses=documented_write(*BODY_CODES), openapi_extra=taking(METRIC_INPUT.as_changes))
 def update_metric(
     caller: ExperimentsWriter,
     project: ProjectOfWritableExperiments,
     metric_id: MetricId,
     body: JsonObject,
+    precondition: PreconditionDep,
     catalog: CatalogDep,
     now: Now,
 ) -> Single[Metric]:
     """Change the fields that are sent; experiments that have not started follow, and all others stay."""
-    revise = partial(revise_metric, fields=body, now=now)
+    revise = precondition.before(partial(revise_metric, fields=body, now=now))
     changed = catalog.metrics.change(project.id, metric_id, revise, now=now, actor=caller.actor)
-    return Single(data=Metric.of(changed))
+    return Single(data=Metric.of(precondition.tag(changed)))
 
 
 @router.delete("/{id}", status_code=204, responses=documented("metric_in_use"))

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from fastapi import BackgroundTasks
+from fastapi import BackgroundTasks, Response
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -22,6 +22,7 @@ from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.installation import describe_installation
 from api.openapi import taking
+from api.preconditions import TAG_HEADER, PreconditionDep, documented_write, tag
 from api.results.threads import on_results_threads
 from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
@@ -71,24 +72,29 @@ def create_project(
     return Single(data=NewProject.of_new(catalog.projects.create(drafted, actor=caller.actor)))
 
 
-@router.get("/{id}", responses=documented("not_found"))
-def get_project(project: ReadableProject, catalog: CatalogDep) -> Single[Project]:
+@router.get("/{id}", responses={200: {"headers": TAG_HEADER}, **documented("not_found")})
+def get_project(project: ReadableProject, catalog: CatalogDep, response: Response) -> Single[Project]:
     """Get one project."""
-    return _described(project, catalog)
+    return _described(tag(project, response), catalog)
 
 
 @router.patch(
     "/{id}",
-    responses=documented("not_found", *BODY_CODES),
+    responses=documented_write("not_found", *BODY_CODES),
     openapi_extra=taking(PROJECT_INPUT.as_changes),
 )
 def update_project(
-    caller: ProjectsWriter, project: WritableProject, body: JsonObject, catalog: CatalogDep, now: Now
+    caller: ProjectsWriter,
+    project: WritableProject,
+    body: JsonObject,
+    precondition: PreconditionDep,
+    catalog: CatalogDep,
+    now: Now,
 ) -> Single[Project]:
     """Change the fields that are sent, and only those."""
-    revise = partial(revise_project, fields=body, now=now)
+    revise = precondition.before(partial(revise_project, fields=body, now=now))
     revised = catalog.projects.change(caller.account.id, project.id, revise, actor=caller.actor)
-    return _described(revised, catalog)
+    return _described(precondition.tag(revised), catalog)
 
 
 @router.delete("/{id}", status_code=204, responses=documented("not_found"))

@@ -6,16 +6,13 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
+from api.dashboard.drafts.field_problems import Problems
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import render, signed_in
-from api.dashboard.page_errors import NotSignedInError
 from api.dashboard.sessions import SignedIn
-from api.in_process import OperationAnswer
 from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.members import ROLES
 
-Problems = dict[str, list[str]]
 _MOST_PROJECTS: Final = 100
 
 
@@ -23,17 +20,6 @@ _MOST_PROJECTS: Final = 100
 async def show_account(request: Request, session: SignedIn) -> Response:
     """Show usage and members, and the keys where the session's key manages them."""
     return await account_page(request, session)
-
-
-def problems_of(answer: OperationAnswer, fields: tuple[str, ...]) -> Problems:
-    """Return what an answer refuses by field of a form, nothing of a success; NotSignedInError."""
-    if answer.status == 401:
-        raise NotSignedInError
-    if answer.status < 400:
-        return {}
-    error = (answer.content or {}).get("error", {})
-    problems = problems_by_field(error.get("details", ()), fields)
-    return problems or {ABOVE: [str(error.get("message", "The request failed."))]}
 
 
 async def account_page(  # noqa: PLR0913 - what a page shows

@@ -6,7 +6,8 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.dashboard.account.account_page import account_page, problems_of
+from api.dashboard.account.account_page import account_page
+from api.dashboard.drafts.field_problems import problems_of
 from api.dashboard.form_permissions import MANAGE_KEYS
 from api.dashboard.forms import read_button, read_form
 from api.dashboard.operations import ask, content_of, read

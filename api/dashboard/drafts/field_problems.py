@@ -3,14 +3,29 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from api.dashboard.page_errors import NotSignedInError
+from api.in_process import OperationAnswer
+
+Problems = dict[str, list[str]]
 ABOVE: Final = ""
 """Where the problems stand that are about no field of the form."""
 
 
-def problems_by_field(details: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> dict[str, list[str]]:
+def problems_of(answer: OperationAnswer, fields: Iterable[str]) -> Problems:
+    """Return what an answer refuses by field of a form, nothing of a success; NotSignedInError."""
+    if answer.status == 401:
+        raise NotSignedInError
+    if answer.status < 400:
+        return {}
+    error = (answer.content or {}).get("error", {})
+    problems = problems_by_field(error.get("details", ()), fields)
+    return problems or {ABOVE: [str(error.get("message", "The request failed."))]}
+
+
+def problems_by_field(details: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> Problems:
     """Group messages by the nearest field or row; what has neither stands above the form, with its path."""
     known = {part for field in fields for part in _with_ancestors(field)}
-    grouped: dict[str, list[str]] = {}
+    grouped: Problems = {}
     for detail in details:
         path, message = str(detail.get("field", "")), str(detail.get("message", ""))
         place = next((one for one in _with_ancestors(path) if one in known), ABOVE)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -16,7 +16,9 @@ REVISION: Final = "revision"
 OPENED: Final = "opened"
 _DIGEST_BYTES: Final = 6
 # Steps of a path that a person need not know.
-_UNNAMED: Final = frozenset({"config", "targeting_rules", "root"})
+_UNNAMED: Final = frozenset({"config", "targeting_rules", "root", "settings", "integrations"})
+# Fields of a draft that are boxes to check.
+_FLAGS: Final = frozenset(pattern for pattern, read in FIELDS.items() if read("") is False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,19 @@ class OpenedRevision:
         return self.digests.get(path, "") != (_digest(value) if value else "")
 
     def merged(
-        self, form: Mapping[str, str], saved: Mapping[str, str], sent: Mapping[str, str]
+        self,
+        form: Mapping[str, str],
+        saved: Mapping[str, str],
+        sent: Mapping[str, str],
+        flags: Container[str] = _FLAGS,
     ) -> tuple[Form, list[SavedField]]:
         """Merge the form with what was saved since; also return the fields that this is about.
 
         What was typed stays. A list of which anything was typed stays whole; of `sent`, the fields of the
-        browser, those are absent that it hid.
+        browser, those are absent that it hid. `flags` are the fields that are boxes to check.
         """
         both = dict.fromkeys([*saved, *form])
-        typed = {_group(path) for path in both if self._is_typed(form, path, sent)}
+        typed = {_group(path) for path in both if self._is_typed(form, path, sent, flags)}
         ids = {value for path, value in saved.items() if path.endswith(".id")}
         whole = {path: value for path, value in saved.items() if _group(path) not in typed}
         for path, value in form.items():
@@ -84,15 +90,17 @@ class OpenedRevision:
                 # An item that is gone is made anew.
                 whole[path] = "" if path.endswith(".id") and value not in ids else value
         changed = [
-            SavedField(path, _shown(path, saved), _shown(path, whole), _group(path) in typed)
+            SavedField(path, _shown(path, saved, flags), _shown(path, whole, flags), _group(path) in typed)
             for path in both
             if _is_saved(path) and not path.endswith(".id") and self.differs(saved, path)
         ]
         return whole, [one for one in changed if not one.is_typed or one.saved != one.typed]
 
-    def _is_typed(self, form: Mapping[str, str], path: str, sent: Mapping[str, str]) -> bool:
+    def _is_typed(
+        self, form: Mapping[str, str], path: str, sent: Mapping[str, str], flags: Container[str]
+    ) -> bool:
         # A box that is not checked is not sent either.
-        is_hidden = path in form and path not in sent and FIELDS[pattern_of(path)]("") is not False
+        is_hidden = path in form and path not in sent and pattern_of(path) not in flags
         return _is_saved(path) and not is_hidden and self.differs(form, path)
 
 
@@ -109,10 +117,9 @@ def _digest(value: str) -> str:
     return hashlib.blake2b(value.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _shown(path: str, form: Mapping[str, str]) -> str:
+def _shown(path: str, form: Mapping[str, str], flags: Container[str]) -> str:
     value = form.get(path, "")
-    is_flag = FIELDS[pattern_of(path)]("") is False
-    return ("yes" if value else "no") if is_flag else value
+    return ("yes" if value else "no") if pattern_of(path) in flags else value
 
 
 def _word(step: str) -> str:

@@ -109,6 +109,7 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         "/account/audit",
         site.project,
         f"{site.project}/installation",
+        f"{site.project}/settings",
         draft,
     )
     for path in (*pages, started, f"{started}/pause", f"{started}/ship", f"{site.project}/programme"):

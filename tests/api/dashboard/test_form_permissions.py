@@ -11,6 +11,7 @@ from tests.api.dashboard.conftest import SignIn, a_running_experiment
 FORMS = {
     "/projects/new": "projects:write",
     "{project}/installation/consent": "projects:write",
+    "{project}/settings": "projects:write",
     "/account/keys": "api_keys:write",
     "/account/members": "api_keys:write",
     "/account/members/nobody": "api_keys:write",

@@ -1,0 +1,1 @@
+"""Pages of one project: settings, metrics, runs and imports, webhooks, and erasure."""
