@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from api.auth import Caller, require_account_wide, require_scope, require_served
 from api.dashboard.operations import error_of
+from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
 from api.deps import authenticated, managing_keys, project_in_path
 from api.errors import HANDLED, answer_to
@@ -58,6 +59,17 @@ async def require(request: Request, session: SignedIn, permission: Permission) -
 
     with refusals_as_pages(request):
         await run_in_threadpool(check)
+
+
+async def may(request: Request, session: SignedIn, permission: Permission) -> bool:
+    """Tell whether the session's key has a permission; NotSignedInError, PageError 429, 402, 404."""
+    try:
+        await require(request, session, permission)
+    except PageError as error:
+        if error.status != 403:
+            raise
+        return False
+    return True
 
 
 def caller_of(request: Request, session: SignedIn, scope: Scope) -> Caller:

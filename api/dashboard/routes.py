@@ -27,6 +27,15 @@ from api.dashboard.experiments import confirm_step, export_visitors, show_experi
 from api.dashboard.meanings import show_meanings
 from api.dashboard.page_check import start_page_check
 from api.dashboard.programme import show_programme
+from api.dashboard.project_pages.metric_pages import (
+    confirm_metric_deletion,
+    create_metric,
+    delete_metric,
+    save_metric,
+    show_metric,
+    show_metrics,
+    show_new_metric,
+)
 from api.dashboard.project_pages.settings_page import save_settings, show_settings
 from api.dashboard.project_setup import (
     answer_state,
@@ -43,7 +52,8 @@ from api.dashboard.starting import send_start, show_start
 from api.dashboard.static_files import answer_static
 from api.dashboard.today import show_today
 
-_EXPERIMENT: Final = "/projects/{project_id}/experiments/{experiment_id}"
+_PROJECT: Final = "/projects/{project_id}"
+_EXPERIMENT: Final = _PROJECT + "/experiments/{experiment_id}"
 
 ROUTES: Final = (
     Route("/", show_today),
@@ -70,8 +80,15 @@ ROUTES: Final = (
     Route("/projects/{project_id}/installation/check", start_page_check, methods=["POST"]),
     Route("/projects/{project_id}/installation/state.json", answer_state),
     Route("/projects/{project_id}/programme", show_programme),
-    Route("/projects/{project_id}/settings", show_settings),
-    Route("/projects/{project_id}/settings", save_settings, methods=["POST"]),
+    Route(_PROJECT + "/settings", show_settings),
+    Route(_PROJECT + "/settings", save_settings, methods=["POST"]),
+    Route(_PROJECT + "/metrics", show_metrics),
+    Route(_PROJECT + "/metrics/new", show_new_metric),
+    Route(_PROJECT + "/metrics/new", create_metric, methods=["POST"]),
+    Route(_PROJECT + "/metrics/{item_id}", show_metric),
+    Route(_PROJECT + "/metrics/{item_id}", save_metric, methods=["POST"]),
+    Route(_PROJECT + "/metrics/{item_id}/delete", confirm_metric_deletion),
+    Route(_PROJECT + "/metrics/{item_id}/delete", delete_metric, methods=["POST"]),
     Route("/projects/{project_id}/experiments/new", show_new_draft),
     Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),
     Route("/projects/{project_id}/experiments/plan", answer_plan, methods=["POST"]),

@@ -93,9 +93,9 @@ class RecordForm:
                     put(body, path, None)
                 else:
                     self._put(body, path, value)
-        for part in changed:
-            if part in self.lists and not any(self._part(path) == part for path in form):
-                put(body, part, [])
+        for part in changed & self.wholes:
+            if _at(body, part) is None:
+                put(body, part, [] if part in self.lists else {})
         return body
 
     def _put(self, body: dict[str, Any], path: str, value: str) -> None:

@@ -48,8 +48,9 @@ class ShownForm:
     """A form as a page shows it: its values, and why it was not saved."""
 
     values: Form
-    record: Mapping[str, Any]
-    opened: OpenedRevision
+    # Nothing, of a record that is to be created.
+    record: Mapping[str, Any] = field(default_factory=dict)
+    opened: OpenedRevision | None = None
     problems: Problems = field(default_factory=dict)
     saved: Sequence[SavedField] | None = None
     # By changed field: what the change does.
@@ -107,6 +108,37 @@ async def save_record(request: Request, session: SignedIn, page: RecordPage) -> 
             return await _answer(request, session, page, refused)
         break
     return redirect(f"{request.url.path}?{SAVED}=yes")
+
+
+async def show_new_record(
+    request: Request, session: SignedIn, page: RecordPage, defaults: Mapping[str, str]
+) -> Response:
+    """Show the form of a new record, or what was typed before a session ended."""
+    await require(request, session, page.permission)
+    with typed_form(request) as typed:
+        values = page.form.sent(defaults if typed is None else typed)
+        return await _answer(request, session, page, ShownForm(values=values, is_typed=typed is not None))
+
+
+async def create_record(
+    request: Request, session: SignedIn, page: RecordPage
+) -> tuple[dict[str, Any], Response | None]:
+    """Create the record of a form; return it, or the form with what is wrong."""
+    sent = await read_form(request, session, page.permission)
+    values = await on_page_thread(request, page.form.sent, fields_of(sent))
+    body = page.to_body(page.form.body(values), {})
+    answer = await ask(
+        request,
+        session,
+        page.address(request),
+        method="POST",
+        body=body,
+        idempotency_key=sent.submission_key,
+    )
+    if problems := problems_of(answer, values):
+        shown = ShownForm(values=values, problems=problems, status=answer.status)
+        return {}, await _answer(request, session, page, shown)
+    return content_of(answer)["data"], None
 
 
 async def _read(

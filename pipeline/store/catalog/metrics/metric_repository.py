@@ -1,25 +1,49 @@
 """Repository of metrics: stored as documents, and followed by the experiments that have not started."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection
+import msgspec
+from sqlalchemy import Connection, Text, cast, select
 
 from engine.design.metrics.metric import Metric
 from engine.design.metrics.metric_goals import FOLLOWING, require_following, uses
 from engine.errors import InvalidDesignError, Problem
 from engine.validation.values import shown
+from engine.vocabulary import Status
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import MetricInUseError, NotFoundError
 from pipeline.store.catalog.experiments import experiments_in, lock_project, save_change
 from pipeline.store.catalog.metrics.project_metrics import METRIC_DOCUMENT, metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
-from pipeline.store.catalog.schema import metrics
+from pipeline.store.catalog.schema import experiments, metrics
 from pipeline.store.documents import document_of, value_from
 
 MOST_METRICS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class GoalMetric:
+    """The metric of a goal, and the version of it that the goal has; None of a goal without one."""
+
+    metric_id: str | None = None
+    metric_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricUser:
+    """An experiment, as far as it says which metrics it uses."""
+
+    id: str
+    name: str
+    status: Status
+    goals: tuple[GoalMetric, ...]
+
+
+_USER: Final = msgspec.json.Decoder(MetricUser)
 
 
 class Metrics:
@@ -58,6 +82,19 @@ class Metrics:
         with self._database.read() as connection:
             rows, total = fetch_page(connection, query, page, per_page)
         return Page([value_from(row["document"], Metric) for row in rows], page, per_page, total)
+
+    def users(self, project_id: str) -> dict[str, list[MetricUser]]:
+        """Map the id of each metric of a project to the experiments with a goal of it, oldest first."""
+        query = select(cast(experiments.c.document, Text)).where(experiments.c.project_id == project_id)
+        query = query.order_by(experiments.c.created_at, experiments.c.id)
+        users: dict[str, list[MetricUser]] = {}
+        with self._database.read() as connection:
+            for text in connection.scalars(query):
+                user = _USER.decode(text)
+                for goal in user.goals:
+                    if goal.metric_id is not None:
+                        users.setdefault(goal.metric_id, []).append(user)
+        return users
 
     def change(
         self,

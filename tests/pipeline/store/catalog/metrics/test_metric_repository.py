@@ -105,6 +105,22 @@ def test_a_metric_that_drafts_use_cannot_be_deleted(catalog: Catalog, project_id
         catalog.metrics.delete(project_id, metric.id, actor="test")
 
 
+def test_the_experiments_of_each_metric_are_listed(catalog: Catalog, project_id: str) -> None:
+    orders, unused = saved(catalog, project_id), saved(catalog, project_id, "Sign-ups")
+    draft, started = using(catalog, orders, "draft"), using(catalog, orders, "started")
+    start = partial(lifecycle.start, now=NOW)
+    catalog.experiments.change(project_id, started.id, start, actor="test")
+    changed(catalog, orders, {"event_name": "paid"})
+    users = catalog.metrics.users(project_id)
+    assert unused.id not in users
+    found = {
+        one.id: (one.name, one.status, [goal.metric_version for goal in one.goals])
+        for one in users[orders.id]
+    }
+    assert found == {draft.id: ("draft", "draft", [2]), started.id: ("started", "running", [1])}
+    assert catalog.metrics.users("prj_other") == {}
+
+
 def test_metrics_are_deleted_with_their_project(catalog: Catalog, account: Any, project_id: str) -> None:
     metric = saved(catalog, project_id)
     catalog.projects.delete(account.id, project_id, actor="test")
