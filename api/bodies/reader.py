@@ -8,6 +8,8 @@ from starlette.requests import ClientDisconnect
 from api.errors import ApiError
 
 MAX_BODY_BYTES: Final = 2**20
+# Files that are imported: how their names end, by media type.
+SUFFIXES: Final = {"text/csv": ".csv", "application/vnd.apache.parquet": ".parquet"}
 
 
 def media_type_of(request: Request, *, default: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -17,6 +18,14 @@ from api.in_process import OperationAnswer, OperationRequest, PassedOnResponse, 
 API = "/api/v1"
 
 
+@dataclass(frozen=True, slots=True)
+class SentContent:
+    """A file for the API, and its media type."""
+
+    content: bytes
+    media_type: str
+
+
 async def ask(  # noqa: PLR0913 - the parts of a request
     request: Request,
     session: SignedIn,
@@ -25,12 +34,16 @@ async def ask(  # noqa: PLR0913 - the parts of a request
     method: str = "GET",
     query: Mapping[str, Any] | None = None,
     body: Mapping[str, Any] | None = None,
+    file: SentContent | None = None,
     idempotency_key: str | None = None,
     if_match: str | None = None,
 ) -> OperationAnswer:
-    """Send a request to the API; `path` comes after its prefix, with ids quoted."""
+    """Send a request to the API; `path` comes after its prefix, with ids quoted; a `file` is its body."""
     written = partial(_request_of, request, session, path, method=method, query=query, body=body)
     sent = written() if body is None else await on_page_thread(request, written)
+    if file is not None:
+        sent.headers.append((b"content-type", file.media_type.encode()))
+        sent = replace(sent, body=file.content)
     if idempotency_key:
         sent.headers.append((b"idempotency-key", idempotency_key.encode()))
     if if_match:

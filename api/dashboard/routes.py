@@ -36,6 +36,7 @@ from api.dashboard.project_pages.metric_pages import (
     show_metrics,
     show_new_metric,
 )
+from api.dashboard.project_pages.run_pages import import_file, show_runs, start_run
 from api.dashboard.project_pages.settings_page import save_settings, show_settings
 from api.dashboard.project_setup import (
     answer_state,
@@ -82,6 +83,9 @@ ROUTES: Final = (
     Route("/projects/{project_id}/programme", show_programme),
     Route(_PROJECT + "/settings", show_settings),
     Route(_PROJECT + "/settings", save_settings, methods=["POST"]),
+    Route(_PROJECT + "/runs", show_runs),
+    Route(_PROJECT + "/runs", start_run, methods=["POST"]),
+    Route(_PROJECT + "/runs/file", import_file, methods=["POST"]),
     Route(_PROJECT + "/metrics", show_metrics),
     Route(_PROJECT + "/metrics/new", show_new_metric),
     Route(_PROJECT + "/metrics/new", create_metric, methods=["POST"]),

@@ -1,6 +1,7 @@
 """Described sources that a project may import over the API: those of the service's own folder."""
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 
 from engine.design.project import Project
@@ -34,6 +35,18 @@ def find_source(store: ImportStores, project: Project, name: str) -> DefinedSour
             "sources, and its log says what is wrong with one"
         ) from None
     return defined
+
+
+def sources_of(store: ImportStores, project: Project) -> list[DefinedSource]:
+    """List the usable sources that a project may import, by name."""
+    found = []
+    for path in sorted((store.settings.data_dir / FOLDER).glob("*.toml")):
+        # One that is wrong, or of another project, is told to the operator where it is imported.
+        with suppress(InvalidSourceError):
+            defined = _read(store, path.stem)
+            _require_granted(store, project, defined)
+            found.append(defined)
+    return found
 
 
 def _read(store: ImportStores, name: str) -> DefinedSource:

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from api.bodies.json_body import MEDIA_TYPE, json_object
-from api.bodies.reader import content_encoding_of, media_type_of
+from api.bodies.reader import SUFFIXES, content_encoding_of, media_type_of
 from api.deps import ProjectOfWritableRuns, ServicesDep
 from api.errors import ApiError
 from api.services import Services
@@ -19,7 +19,6 @@ from pipeline.imports.import_requests import SentFile
 from pipeline.runs.uploads import Upload, UploadLimit
 from pipeline.store.catalog.errors import NotFoundError
 
-SUFFIXES: Final = {"text/csv": ".csv", "application/vnd.apache.parquet": ".parquet"}
 # Parts of a body are written together.
 _WRITE_BYTES: Final = 2**20
 

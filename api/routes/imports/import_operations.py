@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 from fastapi import BackgroundTasks, Query
 
+from api.bodies.reader import SUFFIXES
 from api.deps import Now, ProjectOfWritableRuns, ProjectsWriter, ServicesDep
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.routers import PREFIX, router_at
-from api.routes.imports.import_body import SUFFIXES, ImportBody, ImportBodyDep
+from api.routes.imports.import_body import ImportBody, ImportBodyDep
 from api.routes.imports.import_query import ImportQuery
 from api.schemas.envelopes import Single
 from api.schemas.inputs import IMPORT_INPUT

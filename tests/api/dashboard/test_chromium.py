@@ -110,6 +110,7 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         site.project,
         f"{site.project}/installation",
         f"{site.project}/settings",
+        f"{site.project}/runs",
         f"{site.project}/metrics",
         f"{site.project}/metrics/new",
         draft,

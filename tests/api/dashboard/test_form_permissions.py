@@ -12,6 +12,8 @@ FORMS = {
     "/projects/new": "projects:write",
     "{project}/installation/consent": "projects:write",
     "{project}/settings": "projects:write",
+    "{project}/runs": "projects:write",
+    "{project}/runs/file": "projects:write",
     "{project}/metrics/new": "experiments:write",
     "{project}/metrics/none": "experiments:write",
     "/account/keys": "api_keys:write",
