@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from truelift.client.openfeature import TrueliftProvider
     from truelift.client.visitor_cookie import VisitorCookie
     from truelift.planning import sample_size
+    from truelift.remote.remote_service import RemoteService, connect
+    from truelift.remote.rest_reader import RemoteError
     from truelift.simulation import simulate
 
 __all__ = [
@@ -89,6 +91,8 @@ __all__ = [
     "Quantile",
     "QuantileResult",
     "Ratio",
+    "RemoteError",
+    "RemoteService",
     "Report",
     "Retained",
     "Revenue",
@@ -118,6 +122,7 @@ __all__ = [
     "chart_rates",
     "chart_segment_report",
     "chart_weights",
+    "connect",
     "draw_in_notebooks",
     "open_snapshot",
     "sample_size",
@@ -157,6 +162,8 @@ _SOURCES = {
     "Quantile": ("engine.frames.kinds", "Quantile"),
     "QuantileResult": ("engine.frames.quantiles", "QuantileResult"),
     "Ratio": ("engine.frames.kinds", "Ratio"),
+    "RemoteError": ("truelift.remote.rest_reader", "RemoteError"),
+    "RemoteService": ("truelift.remote.remote_service", "RemoteService"),
     "Report": ("engine.analysis.results.report", "Report"),
     "Retained": ("engine.frames.kinds", "Retained"),
     "Revenue": ("engine.frames.kinds", "Revenue"),
@@ -186,6 +193,7 @@ _SOURCES = {
     "chart_rates": ("engine.charts.report", "chart_rates"),
     "chart_segment_report": ("engine.charts.segments", "chart_segment_report"),
     "chart_weights": ("engine.charts.report", "chart_weights"),
+    "connect": ("truelift.remote.remote_service", "connect"),
     "draw_in_notebooks": ("engine.charts.report", "draw_in_notebooks"),
     "open_snapshot": ("pipeline.snapshots.reader", "open_snapshot"),
     "sample_size": ("truelift.planning", "sample_size"),

@@ -1,17 +1,18 @@
 """Answers made from records of results: their schemas, and their values in percent."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass
 from functools import cache, partial, reduce
 from inspect import getdoc
-from operator import attrgetter, or_
+from operator import or_
 from types import GenericAlias, UnionType
-from typing import Annotated, Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
-from engine.analysis.results.answer_fields import AnswerField, AnswerUnit
+from engine.analysis.results.answer_fields import AnswerUnit
+from engine.analysis.results.answered_fields import Answered, answered_fields
 from engine.analysis.results.flat_results import VIEWS, View
 from engine.analysis.results.rounding import round_beside, round_percent
 from engine.analysis.results.variant_result import Interval
@@ -25,7 +26,6 @@ COMPONENT_NAMES: Final[Mapping[str, str]] = {
     "PlanReport": "Plan",
     "WeightEpochResult": "WeightEpoch",
 }
-_PLAIN: Final = AnswerField()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def schema_of(record: Any) -> type[BaseModel]:  # noqa: ANN401 - a class, or a v
     kind = VIEWS.get(record, record)
     described: dict[str, Any] = {
         one.answered: (_answered_type(one.hint, one.view), Field(description=one.field.description))
-        for one in _answered_fields(kind)
+        for one in answered_fields(kind)
     }
     text = kind.description if isinstance(kind, View) else getdoc(kind)
     name = kind.name if isinstance(kind, View) else COMPONENT_NAMES.get(kind.__name__, kind.__name__)
@@ -78,49 +78,6 @@ def schema_of(record: Any) -> type[BaseModel]:  # noqa: ANN401 - a class, or a v
 def percent(share: float | None) -> float | None:
     """Convert a share to a percent of two decimals: 118/1412 is 8.36. None stays None."""
     return None if share is None else round_percent(share)
-
-
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """A field that is answered, under its name there: how it is read, its type, and what is said of it."""
-
-    answered: str
-    value: Callable[[Any], Any]
-    hint: Any
-    field: AnswerField
-    view: View | None = None
-
-
-def _answered_fields(kind: Any) -> Iterator[_Answered]:  # noqa: ANN401 - a class or a view
-    """List the fields that are answered."""
-    if isinstance(kind, View):
-        for place in kind.places:
-            field, hint = place.field, _type_at(kind.record, place.path.split("."))
-            if field.is_answered:
-                yield _Answered(field.name or place.name, place.value, hint, field, place.view)
-        return
-    for one in fields(kind):
-        hint, field = _described_type(kind, one.name)
-        if field.is_answered:
-            yield _Answered(field.name or one.name, attrgetter(one.name), hint, field)
-
-
-def _described_type(record: Any, name: str) -> tuple[Any, AnswerField]:  # noqa: ANN401 - a class
-    """Return the type of an attribute, and what is said of it."""
-    member = getattr(record, name, None)
-    hints = get_type_hints(member.fget if isinstance(member, property) else record, include_extras=True)
-    hint = hints["return" if isinstance(member, property) else name]
-    return get_args(hint) if get_origin(hint) is Annotated else (hint, _PLAIN)
-
-
-def _type_at(record: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - a class, and a type
-    """Return the type at the end of a path, which may be None where a record on the way may be."""
-    hint, _ = _described_type(record, path[0])
-    if len(path) == 1:
-        return hint
-    owner = next(one for one in get_args(hint) or (hint,) if one is not type(None))
-    found = _type_at(owner, path[1:])
-    return found | None if type(None) in get_args(hint) else found
 
 
 def _answered_type(hint: Any, view: View | None = None) -> Any:  # noqa: ANN401 - a type
@@ -138,10 +95,10 @@ def _answered_type(hint: Any, view: View | None = None) -> Any:  # noqa: ANN401 
 @cache
 def _columns(kind: Any) -> tuple[_Column, ...]:  # noqa: ANN401 - a class or a view
     """Return for each answered field its name, its value in a record, and the conversion of that."""
-    return tuple((one.answered, one.value, _conversion(one)) for one in _answered_fields(kind))
+    return tuple((one.answered, one.value, _conversion(one)) for one in answered_fields(kind))
 
 
-def _conversion(one: _Answered) -> Callable[[Any, Scale], Any]:
+def _conversion(one: Answered) -> Callable[[Any, Scale], Any]:
     if one.view is not None:
         return partial(_answer_as, one.view)
     return _as_it_is if one.field.unit is None else _CONVERSIONS[one.field.unit]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +13,7 @@ from engine.design.analysis_settings import PRE_PERIOD
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Converted, Count, Funnel, Quantile, Ratio, Retained, Revenue, Value
 from engine.measures.measure_table import CONFIG_MEASURES
+from engine.validation.named_records import find_named
 from engine.vocabulary import Summed
 from pipeline.snapshots.analysis_arguments import BEFORE, ORDERS, UNIT, analysis_arguments
 from pipeline.snapshots.files import digest_of
@@ -107,16 +107,8 @@ class Snapshot:
 
     def experiment(self, name: str) -> SnapshotExperiment:
         """Find an experiment's entry in the manifest, by its name or id."""
-        known = self.manifest.experiments
-        found = [one for one in known if one.id == name] or [one for one in known if one.name == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise KeyError(f"several experiments are named {name!r}: {', '.join(one.id for one in found)}")
-        near = get_close_matches(name, [one.name for one in known], n=1)
-        there = ", ".join(repr(one.name) for one in known) or "none"
-        hint = f"did you mean {near[0]!r}?" if near else f"there are: {there}"
-        raise KeyError(f"no experiment {name!r} was counted yet; {hint}")
+        missing = f"no experiment {name!r} was counted yet"
+        return find_named(self.manifest.experiments, name, missing=missing)
 
     def visitors(self, experiment: str) -> pl.LazyFrame:
         """Scan the visitors counted, one row each, in the order of first exposure.

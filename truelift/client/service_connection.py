@@ -1,6 +1,6 @@
 """Connection to the service: its addresses, the key, and what an HTTP library makes of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import httpx2
@@ -13,7 +13,7 @@ class Connection:
     """Where the service is, which project is meant, and the secret key with the scope `sdk:write`."""
 
     url: str
-    api_key: str
+    api_key: str = field(repr=False)
     project_id: str
     timeout_seconds: float = 5.0
 

@@ -24,7 +24,7 @@ class DayLift:
     """One variant against the control, of everything counted by the end of a day; lifts are shares.
 
     `always_valid` is None for Bayesian experiments, bandits and group sequential tests, whose interval holds
-    at the looks recorded only.
+    at the looks recorded only, and for reports read from a service, whose answers lack what it is tuned to.
     """
 
     day: date
@@ -90,7 +90,10 @@ def _cumulative(goal: GoalReport) -> tuple[FloatArray, FloatArray]:
 
 def _levels(sample: PlanReport, plan: AnalysisPlan, visitors: FloatArray) -> FloatArray | None:
     """Compute the level of one look that has the width of the always-valid interval, by day."""
-    if plan.is_bayesian or plan.is_bandit or plan.statistics.sequential == "group_sequential":
+    at_every_look = not (
+        plan.is_bayesian or plan.is_bandit or plan.statistics.sequential == "group_sequential"
+    )
+    if not at_every_look or sample.tuned_to is None:
         return None
     fraction = visitors / max(sample.tuned_to, 1.0)
     if sample.reached_at is None:

@@ -134,8 +134,9 @@ class PlanReport:
             "Known outcomes, or units, to judge by, all variants together; null where no number is enough."
         ),
     ]
-    # At so many visitors the intervals that are valid at every look are tightest.
-    tuned_to: Annotated[float, NOT_ANSWERED]
+    # At so many visitors the intervals that are valid at every look are tightest; None where only the
+    # answers of a service are known.
+    tuned_to: Annotated[float | None, NOT_ANSWERED] = None
     collected_visitors: Annotated[int, described("Visitors so far, all variants together.")]
     observed_visitors: Annotated[
         int | None,

@@ -1,0 +1,1 @@
+"""Results of a remote service, read over REST."""
