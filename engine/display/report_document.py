@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from engine.analysis.results.formatting import amount, interval_text, share, signed, signed_figure, steps_text
+from engine.analysis.results.formatting import amount, share, steps_text
 from engine.analysis.results.goal_limits import row_status
 from engine.analysis.results.report import GoalReport, HealthCheck, Report
 from engine.analysis.results.status_words import STATUS_WORDS
@@ -11,9 +11,7 @@ from engine.analysis.results.variant_result import VariantResult
 from engine.analysis.results.verdict_words import end_word, verdict_of
 from engine.charts.forest import chart_improvements
 from engine.display.document import Block, Card, Document, Notes, Picture, Table
-
-# A terminal shows one line of each goal; further goals are in the tables.
-_MOST_LINES = 5
+from engine.display.report_lines import change_of, lines_of_report
 
 
 def document_of_report(report: Report) -> Document:
@@ -28,7 +26,7 @@ def document_of_report(report: Report) -> Document:
         blocks.append(forest_plot(report))
     if report.health:
         blocks.append(health_notes(report))
-    return Document(summary=tuple(_lines(report)), blocks=tuple(blocks))
+    return Document(summary=tuple(lines_of_report(report)), blocks=tuple(blocks))
 
 
 def primary_first(report: Report) -> list[GoalReport]:
@@ -132,7 +130,7 @@ def metric_text(variant: VariantResult) -> str:
 
 
 def _cells(report: Report, goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
-    change, bounds = _change(variant)
+    change, bounds = change_of(variant)
     return (
         variant.variant_name,
         f"{variant.metric.n:,}",
@@ -142,39 +140,3 @@ def _cells(report: Report, goal: GoalReport, variant: VariantResult) -> tuple[st
         bounds,
         STATUS_WORDS[row_status(report, goal, variant)].label,
     )
-
-
-def _change(variant: VariantResult) -> tuple[str, str]:
-    """Format the relative change and its interval; the difference of means that have none."""
-    if variant.improvement is not None:
-        return signed(variant.improvement), interval_text(variant.improvement_interval)
-    difference, bounds = variant.compared.absolute_difference, variant.compared.absolute_difference_interval
-    if variant.metric.unit != "number" or difference is None:
-        return "", ""
-    ends = () if bounds is None else (bounds.low, bounds.high)
-    return signed_figure(difference), " to ".join(signed_figure(end) for end in ends if end is not None)
-
-
-def _lines(report: Report) -> Iterator[str]:
-    """Describe the report in five lines: verdict, reason, next step, primary goal, and what else there is."""
-    name = report.experiment.name
-    if report.primary is None:
-        yield f"{name}: no goal yet"
-        return
-    decision = report.primary.decision
-    yield f"{name}: {decision.recommendation_label}"
-    yield decision.headline
-    yield f"Next: {decision.next_step}"
-    changes = [
-        f"{one.variant_name} {signed(one.improvement)} ({interval_text(one.improvement_interval)})"
-        for one in report.primary.variants
-        if one.improvement is not None
-    ]
-    more = f", and {len(changes) - _MOST_LINES} more" if len(changes) > _MOST_LINES else ""
-    shown = "; ".join(changes[:_MOST_LINES]) or "no change to report yet"
-    yield f"{report.primary.goal.name}: {shown}{more}"
-    alarms = sum(one.is_open for one in report.health)
-    goals = "1 goal" if len(report.goals) == 1 else f"{len(report.goals)} goals"
-    in_clusters = "" if report.clustered_by is None else f" in {report.plan.clusters:,} {report.plan.unit}"
-    counted = f"{decision.visitors:,} visitors{in_clusters}, {goals}"
-    yield f"{counted}, {alarms} health warnings; .goals, .health, .to_polars()"
