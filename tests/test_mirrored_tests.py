@@ -133,6 +133,7 @@ TESTED_BY = {
     "pipeline/store/unit_hash_sql.py": "tests/pipeline/assignment/test_frame_assignment.py",
     "engine/analysis/results/answer_reading.py": "tests/truelift/remote/test_answered_reports.py",
     "engine/analysis/results/answered_fields.py": "tests/api/schemas/test_record_answers.py",
+    "engine/analysis/results/goal_order.py": "tests/engine/display/test_report_lines.py",
     "engine/validation/named_records.py": "tests/pipeline/snapshots/test_reader.py",
     "truelift/remote/result_frames.py": "tests/truelift/remote/test_remote_service.py",
     "truelift/client/decisions.py": "tests/truelift/client/test_client.py",

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from engine.calibration.methods import METHODS as CALIBRATION_METHODS
     from engine.calibration.trials import Setting
     from engine.charts.forest import chart_improvements
+    from engine.charts.goals_table import chart_goals
     from engine.charts.lift_over_time import chart_lift
+    from engine.charts.power_curve import chart_power
     from engine.charts.report import chart_rates, chart_weights, draw_in_notebooks
     from engine.charts.segments import chart_segment_report
     from engine.design.analysis_settings import Statistics
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from truelift.remote.remote_service import RemoteService, connect
     from truelift.remote.rest_reader import RemoteError
     from truelift.simulation import simulate
+    from truelift.visitor_charts import chart_covariate, chart_distribution
 
 __all__ = [
     "CALIBRATION_CASES",
@@ -117,8 +120,12 @@ __all__ = [
     "analyze_segments",
     "assign",
     "calibrate",
+    "chart_covariate",
+    "chart_distribution",
+    "chart_goals",
     "chart_improvements",
     "chart_lift",
+    "chart_power",
     "chart_rates",
     "chart_segment_report",
     "chart_weights",
@@ -188,8 +195,12 @@ _SOURCES = {
     "analyze_segments": ("engine.frames.segments", "analyze_frame_segments"),
     "assign": ("pipeline.assignment.frame_assignment", "assign_frame"),
     "calibrate": ("engine.calibration.error_rates", "calibrate"),
+    "chart_covariate": ("truelift.visitor_charts", "chart_covariate"),
+    "chart_distribution": ("truelift.visitor_charts", "chart_distribution"),
+    "chart_goals": ("engine.charts.goals_table", "chart_goals"),
     "chart_improvements": ("engine.charts.forest", "chart_improvements"),
     "chart_lift": ("engine.charts.lift_over_time", "chart_lift"),
+    "chart_power": ("engine.charts.power_curve", "chart_power"),
     "chart_rates": ("engine.charts.report", "chart_rates"),
     "chart_segment_report": ("engine.charts.segments", "chart_segment_report"),
     "chart_weights": ("engine.charts.report", "chart_weights"),

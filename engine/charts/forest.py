@@ -88,7 +88,7 @@ def change_text(improvement: float | None, interval: Interval | None) -> str:
     return signed(improvement) + bounds
 
 
-def _domain(rows: Sequence[dict[str, Any]]) -> list[float]:
+def change_domain_of(rows: Sequence[dict[str, Any]]) -> list[float]:
     """Return the ends of the axis: 0 is inside it, away from both edges."""
     ends = [row[name] for row in rows for name in ("low", "high", "improvement") if row[name] is not None]
     low, high = min([0.0, *ends]), max([0.0, *ends])
@@ -100,7 +100,7 @@ def _draw(
     rows: list[dict[str, Any]], title: str, theme: Theme, *, unmarked: list[dict[str, str]]
 ) -> "FacetChart":
     alt = load_altair()
-    domain = _domain(rows)
+    domain = change_domain_of(rows)
     words, colours, shapes = legend_of(row["status"] for row in rows)
     drawn = [
         row

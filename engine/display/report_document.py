@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from engine.analysis.results.formatting import amount, share, steps_text
+from engine.analysis.results.formatting import metric_text, share, steps_text
 from engine.analysis.results.goal_limits import row_status
 from engine.analysis.results.report import GoalReport, HealthCheck, Report
 from engine.analysis.results.status_words import STATUS_WORDS
@@ -121,12 +121,6 @@ def _more(docs: str) -> str:
 def metric_name(goal: GoalReport) -> str:
     """Name the metric of a goal, with its unit."""
     return goal.goal.measure.label
-
-
-def metric_text(variant: VariantResult) -> str:
-    """Format the metric of a variant in its unit; empty where there is none."""
-    metric = variant.metric
-    return "" if metric.value is None else amount(metric.value, metric.unit, metric.currency)
 
 
 def _cells(report: Report, goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from typing import Final
 
 from engine.analysis.results.formatting import chance, interval_text, p_text, signed, signed_figure
 from engine.analysis.results.goal_limits import row_status
+from engine.analysis.results.goal_order import DECIDED, important_first
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.variant_result import VariantResult
 
@@ -12,7 +13,6 @@ from engine.analysis.results.variant_result import VariantResult
 _MOST_GOALS: Final = 6
 _MOST_OF_PRIMARY: Final = 5
 _MOST_OF_OTHERS: Final = 2
-_DECIDED: Final = frozenset({"winner", "loser", "harmed"})
 
 
 def lines_of_report(report: Report) -> Iterator[str]:
@@ -25,7 +25,7 @@ def lines_of_report(report: Report) -> Iterator[str]:
     yield f"{name}: {decision.recommendation_label}"
     yield decision.headline
     yield f"Next: {decision.next_step}"
-    goals = _important_first(report)
+    goals = important_first(report)
     # A line that counts the rest takes the place of one goal.
     shown = goals if len(goals) <= _MOST_GOALS else goals[: _MOST_GOALS - 1]
     yield from (_goal_line(report, goal) for goal in shown)
@@ -34,23 +34,11 @@ def lines_of_report(report: Report) -> Iterator[str]:
     yield _data_line(report)
 
 
-def _important_first(report: Report) -> list[GoalReport]:
-    """List the primary goal, guardrails, and the others; in each those with a decided variant first."""
-    return sorted(
-        report.goals,
-        key=lambda one: (not one.goal.is_primary, not one.goal.is_guardrail, not _is_decided(report, one)),
-    )
-
-
-def _is_decided(report: Report, goal: GoalReport) -> bool:
-    return any(row_status(report, goal, one) in _DECIDED for one in goal.variants)
-
-
 def _goal_line(report: Report, goal: GoalReport) -> str:
     most = _MOST_OF_PRIMARY if goal.goal.is_primary else _MOST_OF_OTHERS
     compared = [one for one in goal.variants if change_of(one)[0]]
     if not goal.goal.is_primary:
-        compared.sort(key=lambda one: row_status(report, goal, one) not in _DECIDED)
+        compared.sort(key=lambda one: row_status(report, goal, one) not in DECIDED)
     parts = [_change_text(report, one) for one in compared[:most]]
     if len(compared) > most:
         parts.append(f"and {len(compared) - most} more")

@@ -66,6 +66,12 @@ def signed_figure(value: float) -> str:
     return f"+{figure(value)}" if value > 0 else figure(value)
 
 
+def metric_text(variant: VariantResult) -> str:
+    """Format the metric of a variant in its unit; empty where there is none."""
+    metric = variant.metric
+    return "" if metric.value is None else amount(metric.value, metric.unit, metric.currency)
+
+
 def difference(value: float, unit: MetricUnit, currency: str) -> str:
     """Format a difference of means in the unit of their goal: percentage points, money or a number."""
     if unit == "share":
