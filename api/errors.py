@@ -111,17 +111,24 @@ UNEXPECTED: Final = ApiError("internal_error", "something went wrong on our side
 class ErrorDetail(BaseModel):
     """One thing wrong with one value."""
 
-    field: str = Field(description="Path of the value, such as `variants[1].weight`.")
+    field: str = Field(
+        description="Path of the value, such as `variants[1].weight`.", examples=["variants[1].weight"]
+    )
     message: str
 
 
 class ErrorBody(BaseModel):
     """The code of an error, with messages for people."""
 
-    code: str = Field(description="Stable value to branch on.")
-    message: str = Field(description="A sentence for people.")
+    code: str = Field(description="Stable value to branch on.", examples=["not_found"])
+    message: str = Field(
+        description="A sentence for people.", examples=["experiment 'exp_k3vq7xm2c5tzhn6d4wrp' not found"]
+    )
     details: list[ErrorDetail] = Field(default=[], description="Each problem, where values are wrong.")
-    request_id: str = Field(description="Quote it when reporting a problem; equals the X-Request-Id header.")
+    request_id: str = Field(
+        description="Quote it when reporting a problem; equals the X-Request-Id header.",
+        examples=["req_k5qmt3chn6zd4wrp2v7x"],
+    )
 
 
 class ErrorEnvelope(BaseModel):

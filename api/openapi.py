@@ -12,6 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
+from api.examples import add_examples
 from api.glossary import explain_fields
 from api.schemas.account import MemberChanges, MemberInput
 from api.schemas.api_keys import ApiKeyInput
@@ -76,12 +77,10 @@ ABOUT: Final = (
 )
 
 
-def taking(
-    body: Body | type[BaseModel], *, is_required: bool = True, example: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def taking(body: Body | type[BaseModel], *, is_required: bool = True) -> dict[str, Any]:
     """Return what an operation adds to its description for the body that it takes."""
     name = body.name if isinstance(body, Body) else body.__name__
-    content = {"schema": {"$ref": REFERENCE + name}} | ({"example": example} if example else {})
+    content = {"schema": {"$ref": REFERENCE + name}}
     return {"requestBody": {"required": is_required, "content": {"application/json": content}}}
 
 
@@ -120,6 +119,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     # Bodies are described by what checks them, which stays as it is.
     document["components"]["schemas"] = deepcopy(dict(sorted(schemas.items())))
     explain_fields(document)
+    add_examples(document)
     _summarize(document)
     return document
 

@@ -17,6 +17,7 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "engine/analysis/results/planned_sample.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "pipeline/erasure/event_tombstones.py": "tests/pipeline/snapshots/test_hourly_events.py",
     "api/dashboard/first_hour.py": "tests/api/dashboard/test_today.py",
     "api/cli/operation/handed_in_sums.py": "tests/api/cli/operation/test_file_rollup.py",

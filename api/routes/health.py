@@ -29,7 +29,7 @@ class Vitality(BaseModel):
 
     status: Literal["ok", "ready"]
     failing_jobs: list[str] = Field(
-        default=[], description="Background jobs that failed the last time they ran."
+        default=[], description="Background jobs that failed the last time they ran.", examples=[["rollup"]]
     )
 
 

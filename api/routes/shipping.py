@@ -29,18 +29,12 @@ router = router_at(
     responses=documented(*KEY_CODES, "not_found"),
 )
 SHIP_CODES = ("invalid_transition", "already_decided", "open_risks", "rollout_conflict")
-_EXAMPLE = {
-    "decision": "ship",
-    "variant_id": "var_f3k9xq2m7w1c8n5d",
-    "note": "Fewer steps, more orders on every device.",
-    "accept_risks": [],
-}
 
 
 @router.post(
     "/ship",
     responses=documented_write(*BODY_CODES, *SHIP_CODES),
-    openapi_extra=taking(SHIP_INPUT, example=_EXAMPLE),
+    openapi_extra=taking(SHIP_INPUT),
 )
 def ship_experiment(
     experiment: WritableExperimentInPath, body: JsonObject, results: ResultsDep

@@ -47,15 +47,15 @@ _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
 class Account(BaseModel):
     """An account."""
 
-    id: str
-    name: str
-    slug: str = Field(description="Name in lower case, for addresses.")
+    id: str = Field(examples=["acc_w6kq3vxm2c7tzhn5d4rp"])
+    name: str = Field(examples=["My shop"])
+    slug: str = Field(description="Name in lower case, for addresses.", examples=["my-shop"])
     plan: PlanKey = Field(description="Plan of the account.")
     plan_name: str
     subscription_status: SubscriptionStatus = Field(
         description="State of the subscription: with an ended one requests are answered with 402."
     )
-    rate_limit_per_minute: int = Field(description=RATE_LIMIT)
+    rate_limit_per_minute: int = Field(description=RATE_LIMIT, examples=[600])
 
     @classmethod
     def of(cls, found: accounts.Account) -> "Account":
@@ -74,9 +74,11 @@ class Account(BaseModel):
 class Member(BaseModel):
     """An account member who has accepted the invitation."""
 
-    id: str = Field(description="Id for `assigned_user_ids` of an experiment.")
-    name: str
-    email_address: str = Field(description="Address of the member.")
+    id: str = Field(
+        description="Id for `assigned_user_ids` of an experiment.", examples=["mem_c5hn2qk7vxm3tz6d4wpr"]
+    )
+    name: str = Field(examples=["Mia Lang"])
+    email_address: str = Field(description="Address of the member.", examples=["mia@shop.example"])
     role: Role = Field(description="`owner`, `admin` or `member`; owners and admins manage API keys.")
 
     @classmethod
@@ -88,17 +90,24 @@ class Member(BaseModel):
 class MemberInput(BaseModel):
     """A member to add."""
 
-    model_config = ConfigDict(extra="forbid")
-    email_address: str = Field(max_length=254, description="Address; each is a member of an account once.")
-    name: str = Field(max_length=255, description="Name to show.")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"email_address": "mia@shop.example", "name": "Mia Lang"}]},
+    )
+    email_address: str = Field(
+        max_length=254,
+        description="Address; each is a member of an account once.",
+        examples=["mia@shop.example"],
+    )
+    name: str = Field(max_length=255, description="Name to show.", examples=["Mia Lang"])
     role: Role = Field("member", description=ROLE)
 
 
 class MemberChanges(BaseModel):
     """The fields to change; one that is absent stays as it is."""
 
-    model_config = ConfigDict(extra="forbid")
-    name: str | None = Field(None, max_length=255, description="Name to show.")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"role": "admin"}]})
+    name: str | None = Field(None, max_length=255, description="Name to show.", examples=["Mia Lang"])
     role: Role | None = Field(None, description=ROLE)
 
 
@@ -107,10 +116,10 @@ class Usage(BaseModel):
 
     plan: PlanKey = Field(description="Plan of the account.")
     plan_name: str
-    projects_count: int = Field(description="Projects of the account.")
-    projects_remaining: int = Field(description="Projects that can still be created.")
-    max_projects: int = Field(description="Projects that the account may have.")
-    rate_limit_per_minute: int = Field(description=RATE_LIMIT)
+    projects_count: int = Field(description="Projects of the account.", examples=[1])
+    projects_remaining: int = Field(description="Projects that can still be created.", examples=[9])
+    max_projects: int = Field(description="Projects that the account may have.", examples=[10])
+    rate_limit_per_minute: int = Field(description=RATE_LIMIT, examples=[600])
 
     @classmethod
     def of(cls, account: accounts.Account, projects: int) -> "Usage":
@@ -129,19 +138,28 @@ class Usage(BaseModel):
 class AuditEntry(BaseModel):
     """A write: who changed which fields of what."""
 
-    id: str
+    id: str = Field(examples=["aud_t3chn6zd4wrp2v7xk5qm"])
     at: datetime = Field(description="Time of the write, in UTC.")
-    actor: str = Field(description="Id of the API key, or what acted without one, such as the command line.")
-    actor_name: str | None = Field(description="Name of the API key; null where no key of the account acted.")
+    actor: str = Field(
+        description="Id of the API key, or what acted without one, such as the command line.",
+        examples=["key_p2v7xk5qmt3chn6zd4wr"],
+    )
+    actor_name: str | None = Field(
+        description="Name of the API key; null where no key of the account acted.",
+        examples=["Nightly import"],
+    )
     action: Action = Field(
         description="`exported` tells of visitors of an experiment, `backed_up` of an account, `tested` of a "
         "webhook, `refused` of a key that was wrong or revoked; the field of that name says more."
     )
-    subject_type: str = Field(description="`account`, `member`, `api_key`, `project`, `experiment` …")
-    subject_id: str = Field(description="Id of what was written.")
+    subject_type: str = Field(
+        description="`account`, `member`, `api_key`, `project`, `experiment` …", examples=["experiment"]
+    )
+    subject_id: str = Field(description="Id of what was written.", examples=["exp_k3vq7xm2c5tzhn6d4wrp"])
     changes: dict[str, tuple[Any, Any]] = Field(
         description="By field: its value before and after; null where there was or is none. Secrets, and "
-        "fields that the API does not show, are left out."
+        "fields that the API does not show, are left out.",
+        examples=[{"name": ["Checkout", "One-page checkout"]}],
     )
 
     @classmethod

@@ -13,17 +13,22 @@ PROJECTS = "Ids of the projects that the key can access; all projects of the acc
 class ApiKeyInput(BaseModel):
     """An API key to create."""
 
-    model_config = ConfigDict(extra="forbid")
-    name: str = Field(max_length=255, description="Purpose of the key.")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "Nightly import", "scopes": ["projects:write"]}]},
+    )
+    name: str = Field(max_length=255, description="Purpose of the key.", examples=["Nightly import"])
     environment: Environment = Field(
         "live", description="A label; keys of both environments access the same data."
     )
     scopes: list[Scope] = Field(
         min_length=1, description="Scopes of the key; the creating key must have each of them."
     )
-    project_ids: list[str] = Field(default=[], description=PROJECTS)
+    project_ids: list[str] = Field(default=[], description=PROJECTS, examples=[["prj_x7km3qv2c5tzhn6d4wrp"]])
     member_id: str | None = Field(
-        None, description="Id of the member that is to hold it; the holder of the creating key if absent."
+        None,
+        description="Id of the member that is to hold it; the holder of the creating key if absent.",
+        examples=["mem_c5hn2qk7vxm3tz6d4wpr"],
     )
 
 
@@ -33,10 +38,15 @@ class IssuedKey(BaseModel):
     id: str
     name: str
     environment: Environment
-    key_prefix: str = Field(description="The token without its secret, to identify the key.")
+    key_prefix: str = Field(
+        description="The token without its secret, to identify the key.", examples=["svc_live_p2v7xk5q"]
+    )
     scopes: list[Scope]
-    project_ids: list[str] = Field(description=PROJECTS)
-    member_id: str = Field(description="Id of the member that holds it; with the member, the key goes.")
+    project_ids: list[str] = Field(description=PROJECTS, examples=[["prj_x7km3qv2c5tzhn6d4wrp"]])
+    member_id: str = Field(
+        description="Id of the member that holds it; with the member, the key goes.",
+        examples=["mem_c5hn2qk7vxm3tz6d4wpr"],
+    )
     created_at: datetime
 
     @classmethod
@@ -60,7 +70,10 @@ class ApiKey(IssuedKey):
 class NewApiKey(BaseModel):
     """A new API key with its token."""
 
-    token: str = Field(description="Send it as `Authorization: Bearer <token>`. It is shown only once.")
+    token: str = Field(
+        description="Send it as `Authorization: Bearer <token>`. It is shown only once.",
+        examples=["svc_live_p2v7xk5q_REPLACED"],
+    )
     api_key: IssuedKey = Field(description="The key that was created.")
 
 

@@ -18,7 +18,7 @@ class Meta(BaseModel):
 
     page: int
     per_page: int
-    total: int = Field(description="Number of items on all pages.")
+    total: int = Field(description="Number of items on all pages.", examples=[1])
 
 
 class Listing(BaseModel, Generic[Item]):

@@ -12,14 +12,20 @@ class Sums(BaseModel):
     """What is published of an experiment, and the rules that sums are to be counted by."""
 
     experiment_id: str
-    fingerprint: str = Field(description="Of the counting rules of now; sums by other rules are refused.")
+    fingerprint: str = Field(
+        description="Of the counting rules of now; sums by other rules are refused.",
+        examples=["5d41402abc4b2a76"],
+    )
     sums_from: str | None = Field(
-        description="Who counted the published sums; null where this service counts events itself."
+        description="Who counted the published sums; null where this service counts events itself.",
+        examples=["warehouse"],
     )
     watermark: datetime | None = Field(
         description="Time up to which every event is counted; null before the first count."
     )
-    digest: str | None = Field(description="Of the content of sums from outside.")
+    digest: str | None = Field(
+        description="Of the content of sums from outside.", examples=["7d793037a0760186"]
+    )
     is_final: bool = Field(description="Whether they reach the experiment's end: then no others are taken.")
 
     @classmethod

@@ -66,50 +66,66 @@ class Statistics(BaseModel):
 class AttributeUnit(BaseModel):
     """A unit by the id in an attribute of visitors."""
 
-    attribute: str = Field(description="Key of the attribute, such as `account`.")
+    attribute: str = Field(description="Key of the attribute, such as `account`.", examples=["account"])
 
 
 class Change(BaseModel):
     """A change that a variant makes to the page."""
 
-    id: str
+    id: str = Field(examples=["chg_n6d4wrpk3vq7xm2c5tzh"])
     selector: str
     action: ChangeAction
-    value: str = Field(description="The new text, HTML, style or address, as the action says.")
+    value: str = Field(
+        description="The new text, HTML, style or address, as the action says.", examples=["Order now"]
+    )
 
 
 class Variant(BaseModel):
     """A variant of the experiment."""
 
-    id: str
-    name: str
+    id: str = Field(examples=["var_f3kq7xm2w5c4hn6d2tzp"])
+    name: str = Field(examples=["One page"])
     weight: float = Field(
-        description="Relative weight: the share of a variant is its weight over the sum. For bandits: now."
+        description="Relative weight: the share of a variant is its weight over the sum. For bandits: now.",
+        examples=[50.0],
     )
     is_control: bool
     changes: list[Change]
-    payload: Any = Field(description="JSON for the code of the site; null for none.")
+    payload: Any = Field(
+        description="JSON for the code of the site; null for none.", examples=[{"button": "Order now"}]
+    )
 
 
 class Goal(BaseModel):
     """A goal: an action of visitors that counts as a conversion."""
 
-    id: str
-    name: str
+    id: str = Field(examples=["goal_d4wr3chn6zp2v7xk5qmt"])
+    name: str = Field(examples=["Order placed"])
     goal_type: GoalType
     is_primary: bool
-    config: dict[str, Any] = Field(description="Tracking configuration, by goal type.")
-    metric_id: str | None = Field(description="Metric of the project that defines the goal, or null.")
+    config: dict[str, Any] = Field(
+        description="Tracking configuration, by goal type.", examples=[{"event_name": "purchase"}]
+    )
+    metric_id: str | None = Field(
+        description="Metric of the project that defines the goal, or null.",
+        examples=["met_v7xk5qmtd4wr3chn6zp2"],
+    )
     metric_version: int | None = Field(
-        description="Version of the metric: the newest until the experiment starts, then fixed."
+        description="Version of the metric: the newest until the experiment starts, then fixed.", examples=[1]
     )
 
 
 class OpenRisk(BaseModel):
     """A risk that was open when a variant was shipped."""
 
-    risk: str = Field(description="Name of a health check that alarmed, or id of a broken guardrail.")
-    message: str = Field(description="What was wrong then.")
+    risk: str = Field(
+        description="Name of a health check that alarmed, or id of a broken guardrail.",
+        examples=["sample_ratio"],
+    )
+    message: str = Field(
+        description="What was wrong then.",
+        examples=["The visitors are split 52.1% to 47.9% instead of 50.0% to 50.0%."],
+    )
 
 
 class Conclusion(BaseModel):
@@ -119,17 +135,20 @@ class Conclusion(BaseModel):
         description="`ship` a variant, `keep_control`, or `inconclusive`: neither was shown to be better."
     )
     variant_id: str | None = Field(description="The shipped variant; null for the other decisions.")
-    note: str = Field(description="Why, in the words of who decided.")
+    note: str = Field(
+        description="Why, in the words of who decided.",
+        examples=["Fewer steps, more orders on every device."],
+    )
     accepted_risks: list[OpenRisk] = Field(description="Risks in spite of which the variant was shipped.")
     decided_at: datetime = Field(description="Time of the decision, in UTC.")
-    decided_by: str = Field(description="Id of the member.")
-    decided_by_name: str = Field(description="Name of the member at that time.")
+    decided_by: str = Field(description="Id of the member.", examples=["mem_c5hn2qk7vxm3tz6d4wpr"])
+    decided_by_name: str = Field(description="Name of the member at that time.", examples=["Mia Lang"])
 
 
 class Rollout(BaseModel):
     """A shipped variant that everybody eligible gets, and nobody is counted for."""
 
-    id: str
+    id: str = Field(examples=["rol_m2c5tzhn6d4wrpk3vq7x"])
     variant_id: str = Field(description="The shipped variant.")
     started_at: datetime = Field(description="Time of the decision, in UTC.")
     ended_at: datetime | None
@@ -145,12 +164,17 @@ class Experiment(BaseModel):
         description="`visual` changes, `redirect`, or `personalization` for all who are eligible."
     )
     status: Status
-    owner: str | None = Field(description="Id of the member who answers for it: the first who is assigned.")
-    tags: list[str] = Field(description="Words to find it by, such as a team or a page.")
+    owner: str | None = Field(
+        description="Id of the member who answers for it: the first who is assigned.",
+        examples=["mem_c5hn2qk7vxm3tz6d4wpr"],
+    )
+    tags: list[str] = Field(
+        description="Words to find it by, such as a team or a page.", examples=[["checkout"]]
+    )
     url: str
     url_match_type: UrlMatchType
     url_rules: list[UrlRule]
-    traffic_allocation: int = Field(description="Percent of eligible visitors who take part.")
+    traffic_allocation: int = Field(description="Percent of eligible visitors who take part.", examples=[100])
     public_variants: bool = Field(
         description="Whether anybody can read the variants' names and payloads in the site's script."
     )
@@ -190,10 +214,23 @@ class ExperimentDetail(Experiment):
     """An experiment with its variants, goals and targeting rules."""
 
     statistics: Statistics
-    targeting_rules: dict[str, Any] = Field(description="`{version: 2, root: group}`.")
+    targeting_rules: dict[str, Any] = Field(
+        description="`{version: 2, root: group}`.",
+        examples=[
+            {
+                "version": 2,
+                "root": {
+                    "operator": "and",
+                    "children": [{"field": "country", "operator": "in", "values": ["AT"]}],
+                },
+            }
+        ],
+    )
     variants: list[Variant]
     goals: list[Goal]
-    assigned_user_ids: list[str] = Field(description="Ids of accepted account members.")
+    assigned_user_ids: list[str] = Field(
+        description="Ids of accepted account members.", examples=[["mem_c5hn2qk7vxm3tz6d4wpr"]]
+    )
 
     @classmethod
     def of(cls, found: experiment.Experiment) -> "ExperimentDetail":
@@ -205,7 +242,8 @@ class CompletedExperiment(ExperimentDetail):
     """A completed experiment, with what its end has lost."""
 
     open_visitors: int = Field(
-        description="Visitors with an outcome that was still to come, as days or a window were not over."
+        description="Visitors with an outcome that was still to come, as days or a window were not over.",
+        examples=[0],
     )
 
 

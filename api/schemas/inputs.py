@@ -36,17 +36,26 @@ COMPONENT_NAMES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request body: the name of its component, and every component that it needs."""
+    """A request body: the name of its component, every component that it needs, and an example of a change."""
 
     name: str
     components: Mapping[str, Schema]
+    change: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, name: str, record: type, description: str) -> "Body":
-        """Describe the body that becomes a record."""
-        whole = {**input_schema(record), "title": name, "description": description}
-        schemas = {name: whole, **input_definitions(record)}
-        return cls(name, {_component_name(key): _with_components(key, schemas[key]) for key in schemas})
+    def of(
+        cls,
+        name: str,
+        record: type,
+        description: str,
+        example: Mapping[str, Any],
+        change: Mapping[str, Any] | None = None,
+    ) -> "Body":
+        """Describe the body that becomes a record, with examples of one to create and of a change."""
+        notes = {"title": name, "description": description, "examples": [example]}
+        schemas = {name: {**input_schema(record), **notes}, **input_definitions(record)}
+        components = {_component_name(key): _with_components(key, schemas[key]) for key in schemas}
+        return cls(name, components, change)
 
     @property
     def as_changes(self) -> "Body":
@@ -60,7 +69,8 @@ class Body:
             field: {key: value for key, value in described.items() if key != "default"}
             for field, described in schema["properties"].items()
         }
-        changes = {**schema, "title": name, "description": "The fields to change.", "properties": properties}
+        notes = {"title": name, "description": "The fields to change.", "examples": [self.change]}
+        changes = {**schema, **notes, "properties": properties}
         return Body(name, {**self.components, name: changes})
 
 
@@ -78,19 +88,72 @@ def _with_components(name: str, schema: Schema) -> dict[str, Any]:
 
 
 EXPERIMENT_INPUT: Final = Body.of(
-    "ExperimentInput", Experiment, "An experiment to create, with its variants, goals and targeting rules."
+    "ExperimentInput",
+    Experiment,
+    "An experiment to create, with its variants, goals and targeting rules.",
+    {
+        "name": "One-page checkout",
+        "url": "https://shop.example/checkout",
+        "hypothesis": "Fewer steps make more visitors order.",
+        "variants": [{"name": "Three steps", "is_control": True}, {"name": "One page"}],
+        "goals": [
+            {"name": "Order placed", "goal_type": "custom_event", "config": {"event_name": "purchase"}}
+        ],
+    },
+    {"hypothesis": "One page makes more visitors order.", "tags": ["checkout"]},
 )
-SHIP_INPUT: Final = Body.of("ShipInput", ShipRequest, "A decision about an experiment.")
-METRIC_INPUT: Final = Body.of("MetricInput", Metric, "A metric to create, by the same config as a goal.")
-PROJECT_INPUT: Final = Body.of("ProjectInput", Project, "A project to create.")
-SDK_KEY_ROTATION: Final = Body.of("SdkKeyRotation", SdkKeyRotation, "A replacement of the public key.")
-COPY_INPUT: Final = Body.of("CopyInput", CopyRequest, "A copy of an experiment.")
-IMPORT_INPUT: Final = Body.of("ImportInput", ImportRequest, "A described source to import.")
-RUN_INPUT: Final = Body.of("RunInput", RunRequest, "A run to carry out.")
-WEBHOOK_INPUT: Final = Body.of("WebhookInput", WebhookRequest, "A webhook to create.")
-SECRET_ROTATION: Final = Body.of("SecretRotation", SecretRotation, "A replacement of a webhook's secret.")
+SHIP_INPUT: Final = Body.of(
+    "ShipInput",
+    ShipRequest,
+    "A decision about an experiment.",
+    {
+        "decision": "ship",
+        "variant_id": "var_f3kq7xm2w5c4hn6d2tzp",
+        "note": "Fewer steps, more orders on every device.",
+        "accept_risks": [],
+    },
+)
+METRIC_INPUT: Final = Body.of(
+    "MetricInput",
+    Metric,
+    "A metric to create, by the same config as a goal.",
+    {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "purchase"}},
+    {"description": "Orders of the shop, without refunds."},
+)
+PROJECT_INPUT: Final = Body.of(
+    "ProjectInput",
+    Project,
+    "A project to create.",
+    {"name": "Shop", "url": "https://shop.example", "settings": {"revenue_currency": "EUR"}},
+    {"reporting_timezone": "Europe/Vienna"},
+)
+SDK_KEY_ROTATION: Final = Body.of(
+    "SdkKeyRotation", SdkKeyRotation, "A replacement of the public key.", {"grace_period_hours": 168}
+)
+COPY_INPUT: Final = Body.of(
+    "CopyInput", CopyRequest, "A copy of an experiment.", {"name": "One-page checkout, again"}
+)
+IMPORT_INPUT: Final = Body.of(
+    "ImportInput", ImportRequest, "A described source to import.", {"source": "orders"}
+)
+RUN_INPUT: Final = Body.of(
+    "RunInput", RunRequest, "A run to carry out.", {"kind": "rollup", "run_key": "nightly-2026-03-02"}
+)
+WEBHOOK_INPUT: Final = Body.of(
+    "WebhookInput",
+    WebhookRequest,
+    "A webhook to create.",
+    {"url": "https://hooks.shop.example/truelift", "events": ["experiment.completed"]},
+    {"enabled": False},
+)
+SECRET_ROTATION: Final = Body.of(
+    "SecretRotation", SecretRotation, "A replacement of a webhook's secret.", {"grace_period_hours": 24}
+)
 SAMPLE_SIZE_INPUT: Final = Body.of(
-    "SampleSizeInput", SampleQuestion, "A metric, and either the effect to detect or the number of visitors."
+    "SampleSizeInput",
+    SampleQuestion,
+    "A metric, and either the effect to detect or the number of visitors.",
+    {"baseline_rate": 10.0, "effect": 10.0, "daily_visitors": 1000.0},
 )
 
 
@@ -129,7 +192,8 @@ def _event_property(json_type: Any, field: EventField) -> dict[str, Any]:  # noq
     if NULL in types and not field.is_required:
         options.append(NULL)
     schema = options[0] if len(options) == 1 else {"anyOf": options}
-    return {**schema, "description": field.description} if field.description else {**schema}
+    notes = {"description": field.description, "examples": field.example and [field.example]}
+    return {**schema, **{key: note for key, note in notes.items() if note}}
 
 
 def _types(json_type: Any) -> list[Schema]:  # noqa: ANN401  # an annotation
@@ -140,13 +204,14 @@ def _types(json_type: Any) -> list[Schema]:  # noqa: ANN401  # an annotation
     return [option for option in options if not (has_number and option == {"type": "integer"})]
 
 
-def _batch(name: str, item: str, description: str) -> Schema:
+def _batch(name: str, item: str, description: str, *examples: Mapping[str, Any]) -> Schema:
     properties: dict[str, Schema] = {
         "batch": {"type": "array", "items": {"$ref": REFERENCE + item}, "maxItems": MAX_EVENTS},
         "sent_at": {
             "anyOf": [*_types(Timestamp), NULL],
             "default": None,
             "description": "Time of sending, which corrects a wrong clock.",
+            "examples": ["2026-03-02T09:30:01Z"],
         },
         "project_id": {
             **or_null({"type": "string"}),
@@ -154,18 +219,46 @@ def _batch(name: str, item: str, description: str) -> Schema:
             "description": "Required with a bearer key, here or in the query.",
         },
     }
-    return object_schema(name, description, properties, ["batch"], is_open=True)
+    example = {"project_id": "prj_x7km3qv2c5tzhn6d4wrp", "batch": list(examples)}
+    return {
+        **object_schema(name, description, properties, ["batch"], is_open=True),
+        "examples": [example],
+    }
 
 
 def _visit() -> Schema:
     described: Schema = msgspec.json.schema_components([InitBody])[1]["InitBody"]
-    return object_schema("Visit", "A visitor on a page.", described["properties"], is_open=True)
+    example = {
+        "project_id": "prj_x7km3qv2c5tzhn6d4wrp",
+        "visitor_id": "v_81f3",
+        "url": "https://shop.example/checkout",
+        "attributes": {"country": "AT"},
+    }
+    schema = object_schema("Visit", "A visitor on a page.", described["properties"], is_open=True)
+    return {**schema, "examples": [example]}
 
 
 TRACK_BATCH: Final = Body(
     "TrackBatch",
     {
-        "TrackBatch": _batch("TrackBatch", "TrackedEvent", "Events of one project."),
+        "TrackBatch": _batch(
+            "TrackBatch",
+            "TrackedEvent",
+            "Events of one project.",
+            {
+                "event_id": "e_90c1",
+                "type": "exposure",
+                "visitor_id": "v_81f3",
+                "experiment_id": "exp_k3vq7xm2c5tzhn6d4wrp",
+                "variant_id": "var_f3kq7xm2w5c4hn6d2tzp",
+            },
+            {
+                "event_id": "e_90c2",
+                "type": "custom_event",
+                "visitor_id": "v_81f3",
+                "event_name": "purchase",
+            },
+        ),
         "TrackedEvent": _tracked_event(),
     },
 )
@@ -176,6 +269,14 @@ CONVERSION_BATCH: Final = Body(
             "ConversionBatch",
             "Conversion",
             "Conversions of one project. A single conversion may be sent without `batch` around it.",
+            {
+                "event_id": "e_90c3",
+                "visitor_id": "v_81f3",
+                "goal_id": "goal_d4wr3chn6zp2v7xk5qmt",
+                "revenue_cents": 4990,
+                "currency": "EUR",
+                "transaction_id": "order-1001",
+            },
         ),
         "Conversion": _event("Conversion", ConvertEvent),
     },

@@ -10,14 +10,19 @@ from engine.analysis.programme import MetricProgramme
 class Programme(BaseModel):
     """The tests of a project that have ended, together."""
 
-    ended: int = Field(description="Completed and archived experiments.")
-    decided: int = Field(description="Those whose last look recommended `ship`, `rollback` or `review`.")
-    decisions: dict[str, int] = Field(description="Decided tests by recommendation.")
+    ended: int = Field(description="Completed and archived experiments.", examples=[12])
+    decided: int = Field(
+        description="Those whose last look recommended `ship`, `rollback` or `review`.", examples=[9]
+    )
+    decisions: dict[str, int] = Field(
+        description="Decided tests by recommendation.", examples=[{"ship": 3, "rollback": 2, "review": 4}]
+    )
     conclusions: dict[str, int] = Field(
-        description="Ended tests by what was decided about them: `ship`, `keep_control`, `inconclusive`."
+        description="Ended tests by what was decided about them: `ship`, `keep_control`, `inconclusive`.",
+        examples=[{"ship": 3, "keep_control": 6, "inconclusive": 3}],
     )
     win_rate: float | None = Field(
-        description="Percent of the decided tests that recommended to ship a variant."
+        description="Percent of the decided tests that recommended to ship a variant.", examples=[33.33]
     )
     metrics: list[Answer[MetricProgramme]]
 

@@ -18,12 +18,12 @@ TIMEZONE = "IANA time zone of the reported days, such as `America/New_York`; UTC
 class Project(BaseModel):
     """A website or app on which experiments run."""
 
-    id: str
-    name: str
-    url: str
+    id: str = Field(examples=["prj_x7km3qv2c5tzhn6d4wrp"])
+    name: str = Field(examples=["Shop"])
+    url: str = Field(examples=["https://shop.example"])
     platform: Platform
     installation_guide: Platform
-    reporting_timezone: str | None = Field(description=TIMEZONE)
+    reporting_timezone: str | None = Field(description=TIMEZONE, examples=["Europe/Vienna"])
     integrations: dict[str, Any]
     environments: list[dict[str, Any]]
     settings: dict[str, Any]
@@ -43,7 +43,10 @@ class Project(BaseModel):
 class NewProject(Project):
     """A project that was just created."""
 
-    api_key: str = Field(description="Public SDK key, `pk_<token id>`, for the SDK endpoints only.")
+    api_key: str = Field(
+        description="Public SDK key, `pk_<token id>`, for the SDK endpoints only.",
+        examples=["pk_w5c4hn6d2tzpf3kq7xm2"],
+    )
 
     @classmethod
     def of_new(cls, created: project.Project) -> "NewProject":
@@ -54,16 +57,25 @@ class NewProject(Project):
 class ProjectStats(BaseModel):
     """Usage of a project; a visitor of several experiments counts once."""
 
-    total_experiments: int = Field(description="Number of experiments, archived ones included.")
-    running_experiments: int = Field(description="Experiments that run now.")
-    total_visitors: int = Field(description="Visitors counted in an experiment.")
-    total_conversions: int = Field(description="Visitors who converted on the primary goal of an experiment.")
-    visitors_30d: int = Field(description="Visitors first exposed to an experiment in the last 30 days.")
-    conversions_30d: int = Field(description="Visitors who converted on a primary goal in the last 30 days.")
+    total_experiments: int = Field(
+        description="Number of experiments, archived ones included.", examples=[14]
+    )
+    running_experiments: int = Field(description="Experiments that run now.", examples=[2])
+    total_visitors: int = Field(description="Visitors counted in an experiment.", examples=[835053])
+    total_conversions: int = Field(
+        description="Visitors who converted on the primary goal of an experiment.", examples=[46120]
+    )
+    visitors_30d: int = Field(
+        description="Visitors first exposed to an experiment in the last 30 days.", examples=[120480]
+    )
+    conversions_30d: int = Field(
+        description="Visitors who converted on a primary goal in the last 30 days.", examples=[6710]
+    )
 
     experiments_counted_outside: int = Field(
         description="Experiments with sums from outside, whose visitors are in none of these numbers: sums "
-        "do not tell who is in several experiments."
+        "do not tell who is in several experiments.",
+        examples=[0],
     )
 
     @classmethod
@@ -88,20 +100,33 @@ class ProjectInstallation(BaseModel):
     snippet_verified: bool = Field(
         description="Whether a page on one of the project's hostnames has called the SDK endpoints."
     )
-    snippet_html: str = Field(description="HTML for the start of the head of every page.")
+    snippet_html: str = Field(
+        description="HTML for the start of the head of every page.",
+        examples=['<script async src="https://ab.example/sdk/v1/pk_w5c4hn6d2tzpf3kq7xm2.js"></script>'],
+    )
     async_snippet_html: str = Field(
-        description="The same for pages that allow no inline script: the original may be seen first."
+        description="The same for pages that allow no inline script: the original may be seen first.",
+        examples=['<script async src="https://ab.example/sdk/v1/pk_w5c4hn6d2tzpf3kq7xm2.js"></script>'],
     )
     script_sha256: str = Field(
-        description="Hash of the inline script in `snippet_html` for `script-src`, equal for all projects."
+        description="Hash of the inline script in `snippet_html` for `script-src`, equal for all projects.",
+        examples=["sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="],
     )
     content_security_policy: str = Field(
-        description="What the `Content-Security-Policy` of a page has to allow, if it has one."
+        description="What the `Content-Security-Policy` of a page has to allow, if it has one.",
+        examples=["script-src 'self' https://ab.example; connect-src https://ab.example"],
     )
-    api_key: str = Field(description="Public SDK key, `pk_<token id>`, for the SDK endpoints only.")
-    tracking_snippet: str = Field(description="Example code that reports an order.")
+    api_key: str = Field(
+        description="Public SDK key, `pk_<token id>`, for the SDK endpoints only.",
+        examples=["pk_w5c4hn6d2tzpf3kq7xm2"],
+    )
+    tracking_snippet: str = Field(
+        description="Example code that reports an order.",
+        examples=["truelift.track('purchase', { revenue_cents: 4990 });"],
+    )
     storefront_pixel_code: str | None = Field(
-        description="Code for the customer events of a Shopify store; null for other platforms."
+        description="Code for the customer events of a Shopify store; null for other platforms.",
+        examples=[None],
     )
 
 
@@ -109,30 +134,42 @@ class ReadBack(BaseModel):
     """A place that was read after an erasure."""
 
     place: str = Field(
-        description="What can hold a person, such as `snapshots`; see the docs on personal data."
+        description="What can hold a person, such as `snapshots`; see the docs on personal data.",
+        examples=["snapshots"],
     )
-    left: int = Field(description="How often the person is still there; 0 where it is gone.")
+    left: int = Field(description="How often the person is still there; 0 where it is gone.", examples=[0])
 
 
 class Erasure(BaseModel):
     """Receipt of an erasure, without the ids of the person."""
 
-    id: str
+    id: str = Field(examples=["ers_5tzhn6d4wrpk3vq7xm2c"])
     project_id: str
     erased_at: datetime = Field(description="When the person was gone from everything, in UTC.")
-    visitor_ids: int = Field(description="Visitor ids that counted as this person, the given one included.")
-    user_ids: int = Field(description="User ids that counted as this person, the given one included.")
-    events: int = Field(description="Removed events; 0 where nothing of the person was stored.")
-    recounted: list[str] = Field(description="Ids of the experiments that were counted again without it.")
+    visitor_ids: int = Field(
+        description="Visitor ids that counted as this person, the given one included.", examples=[2]
+    )
+    user_ids: int = Field(
+        description="User ids that counted as this person, the given one included.", examples=[1]
+    )
+    events: int = Field(
+        description="Removed events; 0 where nothing of the person was stored.", examples=[214]
+    )
+    recounted: list[str] = Field(
+        description="Ids of the experiments that were counted again without it.",
+        examples=[["exp_k3vq7xm2c5tzhn6d4wrp"]],
+    )
     sums_kept: list[str] = Field(
         description="Ids of completed experiments with a row of the person, which names nobody any more; "
-        "their numbers stay."
+        "their numbers stay.",
+        examples=[["exp_k3vq7xm2c5tzhn6d4wrp"]],
     )
     snapshot_written: bool = Field(description="Whether the snapshot was written again without the person.")
     read_back: list[ReadBack] = Field(description="Every place that can hold a person and is erased.")
     not_reached: list[str] = Field(
         description="Places that the service has written and does not erase: `event files`, where a "
-        "tombstone tells their readers what to delete."
+        "tombstone tells their readers what to delete.",
+        examples=[["event files"]],
     )
     is_complete: bool = Field(description="Whether nothing of the person was read back.")
 

@@ -67,7 +67,13 @@ def schema_of(record: Any) -> type[BaseModel]:  # noqa: ANN401 - a class, or a v
     """Describe a record: the fields that are answered, in their order."""
     kind = VIEWS.get(record, record)
     described: dict[str, Any] = {
-        one.answered: (_answered_type(one.hint, one.view), Field(description=one.field.description))
+        one.answered: (
+            _answered_type(one.hint, one.view),
+            Field(
+                description=one.field.description,
+                examples=None if one.field.example is None else [one.field.example],
+            ),
+        )
         for one in answered_fields(kind)
     }
     text = kind.description if isinstance(kind, View) else getdoc(kind)

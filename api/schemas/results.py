@@ -16,9 +16,9 @@ from engine.analysis.results.report import (
     GoalReport,
     GoalSummary,
     HealthCheck,
-    PlanReport,
     Report,
 )
+from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment
 from engine.vocabulary import AnalysisMethod, GoalType, Status
@@ -27,7 +27,7 @@ from engine.vocabulary import AnalysisMethod, GoalType, Status
 class Day(BaseModel):
     """A calendar day in the project's reporting time zone."""
 
-    date: str = Field(description="YYYY-MM-DD.")
+    date: str = Field(description="YYYY-MM-DD.", examples=["2026-03-02"])
     variants: dict[str, Answer[DayResult]] = Field(description="By variant id.")
 
 
@@ -93,7 +93,9 @@ class Results(BaseModel):
     plan: Answer[PlanReport]
     time_series: list[Day] = Field(description="Days of the primary goal.")
     available_segments: AvailableSegments
-    active_segment: dict[str, str] | None = Field(description="The filters applied, as given.")
+    active_segment: dict[str, str] | None = Field(
+        description="The filters applied, as given.", examples=[{"country": "AT"}]
+    )
     health: list[Answer[HealthCheck]]
     estimand: Answer[Estimand] | None = Field(
         description="What is compared where weights changed; null where they never did."
@@ -103,11 +105,13 @@ class Results(BaseModel):
     )
     sums_from: str | None = Field(
         description="Who counted the visitors, where that was outside of this service, as a warehouse or a "
-        "cluster; null where it counted events itself."
+        "cluster; null where it counted events itself.",
+        examples=["warehouse"],
     )
     run_id: str | None = Field(
         description="With `as_of`, the run that published the night; null for the present, and for nights of "
-        "earlier versions."
+        "earlier versions.",
+        examples=["run_q2v7xk5pmt3chn6zd4wr"],
     )
 
     @classmethod

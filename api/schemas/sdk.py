@@ -11,7 +11,8 @@ class EventResult(BaseModel):
     """Result of an event."""
 
     event_id: str | None = Field(
-        description="Id of the event: one with the same id counts once; null where the event had none."
+        description="Id of the event: one with the same id counts once; null where the event had none.",
+        examples=["e_90c2"],
     )
     status: Literal["ok", "rejected"] = Field(
         description="`ok` for an event that need not be sent again, else `rejected`."
@@ -22,9 +23,12 @@ class EventResult(BaseModel):
             f"stored because the visitor's consent is missing; `{OTHER_CURRENCY}` for an order in a currency "
             "that no revenue goal counts (`message` says why); or the reason of a "
             f"rejection: {', '.join(f'`{code}`' for code in CODES)}."
-        )
+        ),
+        examples=[None],
     )
-    message: str | None = Field(description="Why it was rejected, or does not count; null for others.")
+    message: str | None = Field(
+        description="Why it was rejected, or does not count; null for others.", examples=[None]
+    )
 
 
 class EventResults(BaseModel):
@@ -34,18 +38,20 @@ class EventResults(BaseModel):
     unless the visitor's consent is missing.
     """
 
-    accepted: int = Field(description="Events that need not be sent again.")
-    rejected: int = Field(description="Events that were not taken; `results` says why.")
+    accepted: int = Field(description="Events that need not be sent again.", examples=[1])
+    rejected: int = Field(description="Events that were not taken; `results` says why.", examples=[0])
     results: list[EventResult] = Field(description="Result of each event, in the order of the request.")
 
 
 class ShownChange(BaseModel):
     """A change of the page."""
 
-    id: str
+    id: str = Field(examples=["chg_n6d4wrpk3vq7xm2c5tzh"])
     selector: str
-    action: str
-    value: str = Field(description="The new text, HTML, style or address, as the action says.")
+    action: str = Field(examples=["set_text"])
+    value: str = Field(
+        description="The new text, HTML, style or address, as the action says.", examples=["Order now"]
+    )
 
 
 class ShownExperiment(BaseModel):
@@ -67,25 +73,35 @@ class ShownExperiment(BaseModel):
         description="Whether the experiment is on the page of the visit; true where it has no `url`."
     )
     changes: list[ShownChange]
-    payload: Any = Field(description="JSON for the code of the site; null for none.")
-    redirect_url: str | None = Field(description="Address to go to; null where the visitor stays.")
+    payload: Any = Field(
+        description="JSON for the code of the site; null for none.", examples=[{"button": "Order now"}]
+    )
+    redirect_url: str | None = Field(
+        description="Address to go to; null where the visitor stays.",
+        examples=["https://shop.example/checkout-2"],
+    )
 
 
 class ShownRollout(ShownExperiment):
     """The shipped variant of a rollout, which everybody eligible gets and nobody is counted for."""
 
-    rollout_id: str = Field(description="Id of the rollout, under which `config` has it.")
+    rollout_id: str = Field(
+        description="Id of the rollout, under which `config` has it.", examples=["rol_m2c5tzhn6d4wrpk3vq7x"]
+    )
 
 
 class ShownGoal(BaseModel):
     """A goal to track."""
 
-    id: str
+    id: str = Field(examples=["goal_d4wr3chn6zp2v7xk5qmt"])
     experiment_id: str
-    name: str
-    goal_type: str
+    name: str = Field(examples=["Order placed"])
+    goal_type: str = Field(examples=["custom_event"])
     is_primary: bool
-    config: dict[str, Any] = Field(description="What is tracked and how it is measured, by goal type.")
+    config: dict[str, Any] = Field(
+        description="What is tracked and how it is measured, by goal type.",
+        examples=[{"event_name": "purchase"}],
+    )
 
 
 class VisitAnswer(BaseModel):
@@ -104,25 +120,35 @@ class SdkConfig(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
 
-    version: int = Field(alias="schema", description="Version of this form.")
+    version: int = Field(alias="schema", description="Version of this form.", examples=[3])
     project_id: str
     sdk_key: str
-    hosts: list[str] = Field(description="Hosts of the project's pages; `*.` stands for all subdomains.")
-    time_zone: str = Field(description="IANA time zone of reported days.")
+    hosts: list[str] = Field(
+        description="Hosts of the project's pages; `*.` stands for all subdomains.",
+        examples=[["shop.example"]],
+    )
+    time_zone: str = Field(description="IANA time zone of reported days.", examples=["Europe/Vienna"])
     settings: dict[str, Any] = Field(description="Settings of the project that browsers follow.")
     integrations: dict[str, Any] = Field(description="Other services that the page tells of assignments.")
     facts: dict[str, Any] | None = Field(
-        description="What the headers of the request say about the visitor, where an experiment targets it."
+        description="What the headers of the request say about the visitor, where an experiment targets it.",
+        examples=[{"country": "AT"}],
     )
-    clicks: list[str] = Field(description="CSS selectors of click goals.")
-    ga4_events: list[dict[str, Any]] = Field(description="Events of GA4 goals.")
-    automata: list[Any] = Field(description="Compiled regular expressions, which the experiments refer to.")
+    clicks: list[str] = Field(description="CSS selectors of click goals.", examples=[["#buy"]])
+    ga4_events: list[dict[str, Any]] = Field(
+        description="Events of GA4 goals.", examples=[[{"event_name": "purchase"}]]
+    )
+    automata: list[Any] = Field(
+        description="Compiled regular expressions, which the experiments refer to.", examples=[[]]
+    )
     experiments: list[dict[str, Any]] = Field(
         description="Thresholds, pages, targeting and changes, with names and payloads of variants that are "
         "public; `unsettled` ranges of hashes where weights have changed. With an API key `definition`, too: "
-        "the experiment as it is stored, and `epochs` of weights."
+        "the experiment as it is stored, and `epochs` of weights.",
+        examples=[[]],
     )
     rollouts: list[dict[str, Any]] = Field(
         description="Shipped variants that everybody eligible gets, and nobody is counted for: as "
-        "`experiments`, with the `experiment_id` of each, and one variant that takes all traffic."
+        "`experiments`, with the `experiment_id` of each, and one variant that takes all traffic.",
+        examples=[[]],
     )

@@ -11,7 +11,8 @@ class PreviousKey(BaseModel):
     """A public key that was replaced."""
 
     api_key: str = Field(
-        description="Public key that was replaced, and is accepted until its grace period ends."
+        description="Public key that was replaced, and is accepted until its grace period ends.",
+        examples=["pk_w5c4hn6d2tzpf3kq7xm2"],
     )
     valid_until: datetime = Field(description="The SDK endpoints refuse the key from this moment on.")
 
@@ -19,7 +20,9 @@ class PreviousKey(BaseModel):
 class SdkKeys(BaseModel):
     """The public keys that the SDK endpoints accept for a project."""
 
-    api_key: str = Field(description="The current public SDK key, `pk_<token id>`.")
+    api_key: str = Field(
+        description="The current public SDK key, `pk_<token id>`.", examples=["pk_w5c4hn6d2tzpf3kq7xm2"]
+    )
     previous: list[PreviousKey] = Field(
         description="Replaced keys in their grace period, the last replaced first."
     )

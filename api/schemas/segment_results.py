@@ -20,14 +20,20 @@ class GoalSegments(BaseModel):
     goal_name: str
     goal_type: GoalType
     is_primary: bool
-    summary: str = Field(description="Where the effect differs between segments, in words.")
+    summary: str = Field(
+        description="Where the effect differs between segments, in words.",
+        examples=["The effect does not differ between segments."],
+    )
     segments: list[Answer[SegmentResult]]
 
 
 class LeftOut(BaseModel):
     """A dimension that is not analyzed."""
 
-    dimension: str = Field(description="Dimension, or `smallest` for the segments with the fewest visitors.")
+    dimension: str = Field(
+        description="Dimension, or `smallest` for the segments with the fewest visitors.",
+        examples=["smallest"],
+    )
     reason: str
 
 
@@ -37,9 +43,9 @@ class Segments(BaseModel):
     experiment: ExperimentHead
     exploratory: Literal[True] = True
     false_discovery_rate: float = Field(
-        description="Expected percent of false findings among the significant ones."
+        description="Expected percent of false findings among the significant ones.", examples=[5.0]
     )
-    comparisons: int = Field(description="Number of comparisons with enough data.")
+    comparisons: int = Field(description="Number of comparisons with enough data.", examples=[24])
     goals: list[GoalSegments]
     sample_ratios: list[Answer[SegmentSplit]] = Field(
         description="Sample ratio checks; empty where weights changed, as for bandits."

@@ -11,17 +11,19 @@ class SampleSize(BaseModel):
     """Required sample size; null where no number of visitors is enough, or without daily_visitors."""
 
     visitors_per_variant: int | None = Field(
-        description="Visitors that each variant needs; null where no number is enough."
+        description="Visitors that each variant needs; null where no number is enough.", examples=[14751]
     )
     visitors_total: int | None = Field(
-        description="Visitors of all variants together; null where no number is enough."
+        description="Visitors of all variants together; null where no number is enough.", examples=[29502]
     )
     detectable_effect: float | None = Field(
-        description="Smallest lift that is detected with that power, in percent."
+        description="Smallest lift that is detected with that power, in percent.", examples=[10.0]
     )
-    days: int | None = Field(description="Days that it takes at the visitors a day; null without them.")
+    days: int | None = Field(
+        description="Days that it takes at the visitors a day; null without them.", examples=[30]
+    )
     days_in_whole_weeks: int | None = Field(
-        description="Days rounded up to whole weeks, as weekdays and weekends differ."
+        description="Days rounded up to whole weeks, as weekdays and weekends differ.", examples=[35]
     )
 
     @classmethod

@@ -19,13 +19,21 @@ class ExperimentVerdict(BaseModel):
     project_id: str
     name: str
     status: Status
-    primary_goal: str | None = Field(description="Name of the primary goal.")
-    owner: str | None = Field(description="Id of the member who answers for it: the first who is assigned.")
-    tags: list[str] = Field(description="Words to find it by, such as a team or a page.")
+    primary_goal: str | None = Field(description="Name of the primary goal.", examples=["Order placed"])
+    owner: str | None = Field(
+        description="Id of the member who answers for it: the first who is assigned.",
+        examples=["mem_c5hn2qk7vxm3tz6d4wpr"],
+    )
+    tags: list[str] = Field(
+        description="Words to find it by, such as a team or a page.", examples=[["checkout"]]
+    )
     scheduled_start_at: datetime | None
     started_at: datetime | None
     completed_at: datetime | None = Field(description="Time of the end, in UTC; null before it.")
-    conclusion: dict[str, Any] | None = Field(description="What was decided; null before.")
+    conclusion: dict[str, Any] | None = Field(
+        description="What was decided; null before.",
+        examples=[{"decision": "keep_control", "note": "No gain that pays for it."}],
+    )
     verdict: Answer[KeptVerdict] | None = Field(description="Null before the first count.")
     changes: list[Answer[ExperimentChange]] = Field(
         description="Since the time that was asked for, newest first."

@@ -13,9 +13,11 @@ from pipeline.store.catalog.webhooks.webhook_records import DeliveryStatus, Disa
 class Webhook(BaseModel):
     """An address that is told of events of a project by signed messages."""
 
-    id: str
+    id: str = Field(examples=["whk_h6zd4wrp2v7xk5qmt3cn"])
     project_id: str
-    url: str = Field(description="Address that messages are sent to.")
+    url: str = Field(
+        description="Address that messages are sent to.", examples=["https://hooks.shop.example/truelift"]
+    )
     description: str | None
     events: list[Event] = Field(description="Types of events that messages are sent for.")
     enabled: bool = Field(description="Whether messages are sent.")
@@ -47,25 +49,44 @@ class WebhookWithSecret(BaseModel):
     """A webhook with its secret, which is shown this once."""
 
     webhook: Webhook = Field(description="The webhook, without its secret.")
-    secret: str = Field(description="Verifies signatures: `whsec_` and 32 bytes in Base64.")
+    secret: str = Field(
+        description="Verifies signatures: `whsec_` and 32 bytes in Base64.",
+        examples=["whsec_c2VjcmV0LXRoYXQtaXMtbm90LW9uZS1hdC1hbGwtMTIz"],
+    )
 
 
 class Delivery(BaseModel):
     """A message to a webhook, and what came of it."""
 
-    id: str = Field(description="The `webhook-id` of the message, the same in each attempt.")
-    webhook_id: str = Field(description="Id of the webhook.")
-    type: str = Field(description="An event, or `webhook.test`.")
-    message: dict[str, Any] = Field(description="The message, as it is sent.")
+    id: str = Field(
+        description="The `webhook-id` of the message, the same in each attempt.",
+        examples=["msg_z6d4wpra7hn2qk5vxm3t"],
+    )
+    webhook_id: str = Field(description="Id of the webhook.", examples=["whk_h6zd4wrp2v7xk5qmt3cn"])
+    type: str = Field(description="An event, or `webhook.test`.", examples=["experiment.completed"])
+    message: dict[str, Any] = Field(
+        description="The message, as it is sent.",
+        examples=[
+            {
+                "type": "experiment.completed",
+                "timestamp": "2026-03-02T09:30:00Z",
+                "data": {"experiment_id": "exp_k3vq7xm2c5tzhn6d4wrp"},
+            }
+        ],
+    )
     status: DeliveryStatus = Field(
         description="`pending` until a message has been accepted or was given up after a day."
     )
-    attempts: int = Field(description="How often it was sent.")
+    attempts: int = Field(description="How often it was sent.", examples=[1])
     created_at: datetime
     next_attempt_at: datetime | None = Field(description="When it is sent next; null once it has ended.")
     ended_at: datetime | None
-    response_status: int | None = Field(description="HTTP status of the last attempt's answer.")
-    error: str | None = Field(description="What was wrong with the last attempt.")
+    response_status: int | None = Field(
+        description="HTTP status of the last attempt's answer.", examples=[200]
+    )
+    error: str | None = Field(
+        description="What was wrong with the last attempt.", examples=["The source cannot be reached."]
+    )
 
     @classmethod
     def of(cls, found: webhook_records.Delivery) -> "Delivery":

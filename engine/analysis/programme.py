@@ -36,16 +36,22 @@ class PastLift:
         bool | None, described("Whether it was decided to ship it; null where nothing was decided.")
     ]
     observed_lift: Annotated[
-        float, AnswerField("percent", "In percent of the control, in the wanted direction of the goal.")
+        float,
+        AnswerField(
+            "percent", "In percent of the control, in the wanted direction of the goal.", example=15.8
+        ),
     ]
     shrunk_lift: Annotated[
         float | None,
         AnswerField(
-            "percent", "The lift given all past lifts of the metric; null where there are fewer than two."
+            "percent",
+            "The lift given all past lifts of the metric; null where there are fewer than two.",
+            example=12.1,
         ),
     ]
     low: Annotated[
-        float | None, AnswerField("percent", "Lower end of the 95% credible interval of `shrunk_lift`.")
+        float | None,
+        AnswerField("percent", "Lower end of the 95% credible interval of `shrunk_lift`.", example=6.4),
     ]
     high: Annotated[float | None, PERCENT]
 
@@ -58,11 +64,17 @@ class WinnersTogether:
     observed_lift: Annotated[
         float,
         AnswerField(
-            "percent", "Compound of the observed lifts: biased upwards, since winners were chosen by them."
+            "percent",
+            "Compound of the observed lifts: biased upwards, since winners were chosen by them.",
+            example=31.4,
         ),
     ]
-    lift: Annotated[float, AnswerField("percent", "Compound of the shrunk lifts, without that bias.")]
-    low: Annotated[float, AnswerField("percent", "Lower end of the 95% credible interval of `lift`.")]
+    lift: Annotated[
+        float, AnswerField("percent", "Compound of the shrunk lifts, without that bias.", example=24.9)
+    ]
+    low: Annotated[
+        float, AnswerField("percent", "Lower end of the 95% credible interval of `lift`.", example=12.3)
+    ]
     high: Annotated[float, PERCENT]
 
 
@@ -72,9 +84,12 @@ class MetricProgramme:
 
     metric: Metric
     lifts: tuple[PastLift, ...]
-    typical_lift: Annotated[float | None, AnswerField("percent", "Mean of the family of lifts, in percent.")]
+    typical_lift: Annotated[
+        float | None, AnswerField("percent", "Mean of the family of lifts, in percent.", example=2.1)
+    ]
     spread: Annotated[
-        float | None, AnswerField("percent", "Standard deviation of the family's log lifts, in percent.")
+        float | None,
+        AnswerField("percent", "Standard deviation of the family's log lifts, in percent.", example=6.3),
     ]
     winners: Annotated[WinnersTogether | None, described("Null where no variant was recommended.")]
 

@@ -86,7 +86,8 @@ class Statistics:
         int | None,
         optional(whole(100, 10**12)).described(
             "Planned number of visitors, all variants together; null to plan by `minimum_effect_percent`. "
-            "Required for group_sequential."
+            "Required for group_sequential.",
+            example=20000,
         ),
     ] = None
     minimum_effect_percent: Annotated[

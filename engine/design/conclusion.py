@@ -87,13 +87,20 @@ class ShipRequest:
 
     decision: Annotated[ConclusionDecision, _Decision]
     variant_id: Annotated[
-        str | None, optional(text(64)).described("The variant to ship, which is not the control.")
+        str | None,
+        optional(text(64)).described("The variant to ship, which is not the control."),
     ] = None
-    note: Annotated[str, _Note.described("Why, for whoever asks in a year.")]
+    note: Annotated[
+        str,
+        _Note.described(
+            "Why, for whoever asks in a year.", example="Fewer steps, more orders on every device."
+        ),
+    ]
     accept_risks: Annotated[
         tuple[str, ...],
         list_of(_RiskName, at_most=_MOST_RISKS).described(
-            "To ship all the same: names of health checks that alarm, goal ids of broken guardrails."
+            "To ship all the same: names of health checks that alarm, goal ids of broken guardrails.",
+            example=[],
         ),
     ] = ()
     rollout: Annotated[

@@ -26,7 +26,10 @@ class CopyRequest:
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
     name: Annotated[
-        str | None, optional(text(_LONGEST_NAME)).described("By default `Copy of` and the name.")
+        str | None,
+        optional(text(_LONGEST_NAME)).described(
+            "By default `Copy of` and the name.", example="One-page checkout, again"
+        ),
     ] = None
 
     def __post_init__(self) -> None:

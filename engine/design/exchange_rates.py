@@ -27,6 +27,7 @@ exchange_rates: Check = Check(
         "type": "object",
         "additionalProperties": {"type": "number"},
         "description": 'Other currencies in `revenue_currency`: `{"EUR": 1.08}`.',
+        "examples": [{"USD": 0.92}],
     },
 )
 

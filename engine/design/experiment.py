@@ -24,23 +24,8 @@ from engine.design.weight_epochs import WeightEpoch, in_order
 from engine.measures.measure import Measure
 from engine.measures.measure_table import measure_of
 from engine.validation.record_fields import ASSIGNED, INTERNAL, filled_in
-from engine.validation.records import (
-    RecordRule,
-    record_of,
-    records_of,
-    validate,
-)
-from engine.validation.values import (
-    URL_LENGTH,
-    choice,
-    flag,
-    list_of,
-    moment,
-    optional,
-    slug,
-    text,
-    whole,
-)
+from engine.validation.records import RecordRule, record_of, records_of, validate
+from engine.validation.values import URL_LENGTH, choice, flag, list_of, moment, optional, slug, text, whole
 from engine.vocabulary import (
     AnalysisMethod,
     ExperimentType,
@@ -85,7 +70,8 @@ class Goal:
         optional(text(64)).described(
             "Id of a metric of the project, which then defines `goal_type` and `config`. A goal may set "
             "its guardrail margin and `minimum_effect_percent` for itself. Until the experiment "
-            "starts, the goal follows the newest version of the metric."
+            "starts, the goal follows the newest version of the metric.",
+            example="met_v7xk5qmtd4wr3chn6zp2",
         ),
     ] = None
     metric_version: Annotated[int | None, optional(whole(1, 10**9)), ASSIGNED] = None
@@ -146,11 +132,14 @@ class StopConditions:
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
     visitor_limit: Annotated[
-        int | None, optional(whole(1, 10**12)).described("Number of visitors at which it completes.")
+        int | None,
+        optional(whole(1, 10**12)).described("Number of visitors at which it completes.", example=50000),
     ] = None
     conversion_limit: Annotated[
         int | None,
-        optional(whole(1, 10**12)).described("Conversions of the primary goal at which it completes."),
+        optional(whole(1, 10**12)).described(
+            "Conversions of the primary goal at which it completes.", example=2000
+        ),
     ] = None
     auto_stop_on_winner: Annotated[
         bool,
@@ -172,7 +161,9 @@ class UrlRule:
 
     type: Annotated[UrlRuleType, choice(words(UrlRuleType))]
     match_type: Annotated[UrlMatchType, choice(words(UrlMatchType))]
-    value: Annotated[str, text(URL_LENGTH).described("URL, path or pattern, as match_type says.")]
+    value: Annotated[
+        str, text(URL_LENGTH).described("URL, path or pattern, as match_type says.", example="/checkout*")
+    ]
 
     def __post_init__(self) -> None:
         validate(self)
@@ -209,7 +200,8 @@ class Experiment:
         text(URL_LENGTH),
         filled_in(
             text(URL_LENGTH).described(
-                "URL, path or pattern of the page, as url_match_type says. By default the project's URL."
+                "URL, path or pattern of the page, as url_match_type says. By default the project's URL.",
+                example="/checkout",
             )
         ),
     ]
@@ -227,7 +219,7 @@ class Experiment:
         records_of(UrlRule, at_most=100, name="URL rule").described("Further pages to include or exclude."),
     ] = ()
     traffic_allocation: Annotated[
-        int, whole(0, 100).described("Percent of eligible visitors who take part.")
+        int, whole(0, 100).described("Percent of eligible visitors who take part.", example=100)
     ] = 100
     public_variants: Annotated[
         bool,
@@ -299,11 +291,16 @@ class Experiment:
         ),
     ] = ()
     assigned_user_ids: Annotated[
-        tuple[str, ...], list_of(text(64), at_most=200).described("Ids of accepted account members.")
+        tuple[str, ...],
+        list_of(text(64), at_most=200).described(
+            "Ids of accepted account members.", example=["mem_c5hn2qk7vxm3tz6d4wpr"]
+        ),
     ] = ()
     tags: Annotated[
         tuple[str, ...],
-        list_of(text(50), at_most=20).described("Words to find it by, such as a team or a page."),
+        list_of(text(50), at_most=20).described(
+            "Words to find it by, such as a team or a page.", example=["checkout"]
+        ),
     ] = ()
     bucketing_version: Annotated[int, whole(1, 10**6), INTERNAL] = 1
     started_at: Annotated[datetime | None, Moment, ASSIGNED] = None
@@ -318,9 +315,7 @@ class Experiment:
         INTERNAL,
     ] = ()
     pauses: Annotated[
-        tuple[Pause, ...],
-        records_of(Pause, one_after_another, at_most=10_000, name="pause"),
-        INTERNAL,
+        tuple[Pause, ...], records_of(Pause, one_after_another, at_most=10_000, name="pause"), INTERNAL
     ] = ()
 
     def __post_init__(self) -> None:

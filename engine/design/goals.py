@@ -86,7 +86,9 @@ def _own_keys(goal_type: str) -> str:
 
 
 # The rule config_fits_type checks it by the type of the goal.
-GOAL_CONFIG: Check = unchecked(type="object", additionalProperties=True).described(_config_description())
+GOAL_CONFIG: Check = unchecked(type="object", additionalProperties=True).described(
+    _config_description(), example={"event_name": "purchase"}
+)
 
 
 def tracking_of(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,9 @@ class Project:
     id: Annotated[str, text(64), ASSIGNED]
     account_id: Annotated[str, text(64), ASSIGNED]
     name: Annotated[str, text(255)]
-    url: Annotated[str, web_address.described("Absolute http or https URL of the site.")]
+    url: Annotated[
+        str, web_address.described("Absolute http or https URL of the site.", example="https://shop.example")
+    ]
     sdk_key: Annotated[str, text(100), INTERNAL]
     created_at: Annotated[datetime, moment, ASSIGNED]
     updated_at: Annotated[datetime, moment, ASSIGNED]
@@ -79,7 +81,8 @@ class Project:
     reporting_timezone: Annotated[
         str | None,
         optional(project_settings.timezone).described(
-            "IANA time zone of the reported days, such as `America/New_York`; UTC while null."
+            "IANA time zone of the reported days, such as `America/New_York`; UTC while null.",
+            example="Europe/Vienna",
         ),
     ] = None
     integrations: Annotated[Mapping[str, Any], project_settings.integrations] = field(

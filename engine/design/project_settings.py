@@ -56,7 +56,9 @@ def timezone(value: object) -> Iterator[Problem]:
 hostname: Check = in_turn(text(253), _hostname)
 
 SETTINGS: dict[str, Check] = {
-    "domains": list_of(hostname, at_most=100).described("Hostnames of the site besides that of its URL."),
+    "domains": list_of(hostname, at_most=100).described(
+        "Hostnames of the site besides that of its URL.", example=["www.shop.example"]
+    ),
     "cookie_domain": in_turn(text(254), _cookie_domain),
     "respect_dnt": flag.described("Store nothing of browsers that send `DNT: 1`; false by default."),
     "respect_gpc": flag.described("Store nothing of browsers that send `Sec-GPC: 1`; false by default."),
@@ -66,24 +68,27 @@ SETTINGS: dict[str, Check] = {
     ),
     "bot_filtering": flag.described("Exclude known bots from results; true by default."),
     "excluded_ips": list_of(in_turn(text(50), _ip_range), at_most=200).described(
-        "Addresses and ranges whose events are rejected."
+        "Addresses and ranges whose events are rejected.", example=["203.0.113.0/24"]
     ),
     "anti_flicker_timeout_ms": whole(0, 10_000).described(
-        "Milliseconds that a page waits for the snippet; 1000 by default, 0 may show the original."
+        "Milliseconds that a page waits for the snippet; 1000 by default, 0 may show the original.",
+        example=1000,
     ),
     "revenue_currency": currency.described("ISO 4217 currency code; `USD` by default."),
     "exchange_rates": exchange_rates,
     "attribution_window_days": whole(1, 365).described(
-        "Days after the first exposure in which a conversion counts; all by default."
+        "Days after the first exposure in which a conversion counts; all by default.", example=30
     ),
     "trusted_revenue": flag.described("Count money from servers and imports only; false by default."),
     "allowed_hosts_only": flag.described(
         "Refuse browsers unless Origin or Referer is a host of the project; false by default."
     ),
     "retention_days": whole(1, 3650).described(
-        "Days that raw events are kept, longer in open experiments; for ever by default."
+        "Days that raw events are kept, longer in open experiments; for ever by default.", example=400
     ),
-    "keep_nights": whole(0, 3650).described("Nights whose results are kept; 30 by default, 0 keeps none."),
+    "keep_nights": whole(0, 3650).described(
+        "Nights whose results are kept; 30 by default, 0 keeps none.", example=30
+    ),
 }
 settings: Check = keys_of(
     SETTINGS,
@@ -95,7 +100,9 @@ platform: Check = choice(words(Platform))
 _GA4 = keys_of(
     {
         "enabled": flag,
-        "measurement_id": text(50).described("Such as `G-XXXXXXXXXX`; required while enabled."),
+        "measurement_id": text(50).described(
+            "Such as `G-XXXXXXXXXX`; required while enabled.", example="G-1A2B3C4D5E"
+        ),
     },
     required=["enabled"],
     what="the ga4 integration",

@@ -20,7 +20,8 @@ PartId = Annotated[
     text(64),
     filled_in(
         optional(unchecked(type="string")).described(
-            "Required to update a paused experiment; assigned on creation."
+            "Required to update a paused experiment; assigned on creation.",
+            example="chg_n6d4wrpk3vq7xm2c5tzh",
         )
     ),
 ]
@@ -39,7 +40,8 @@ class Change:
         str,
         text(64 * 1024, least=0, lines=True).described(
             "Text, HTML, `name=value` of an attribute, CSS declarations, or class names with `+` or `-`, as "
-            "the action says; the address of a redirect."
+            "the action says; the address of a redirect.",
+            example="Order now",
         ),
     ] = ""
 
@@ -68,7 +70,8 @@ class Variant:
     payload: Annotated[
         Any,
         payload_json.described(
-            f"JSON for your code, at most {MAX_BYTES:,} bytes. Needs public_variants; null for none."
+            f"JSON for your code, at most {MAX_BYTES:,} bytes. Needs public_variants; null for none.",
+            example={"button": "Order now"},
         ),
     ] = None
 

@@ -12,6 +12,7 @@ FindProblems = Callable[[object], Iterable[Problem]]
 """Takes any value at all and yields its problems; their paths are relative to it, "" the value itself."""
 DEFINITIONS = "#/$defs/"
 NULL: Schema = {"type": "null"}
+_NOTES = frozenset({"description", "examples"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,10 @@ class Check:
         """Return the problems of a value."""
         return self.find_problems(value)
 
-    def described(self, description: str) -> "Check":
-        """Return the same check with a description for readers of the schema."""
-        return replace(self, schema={**self.schema, "description": description})
+    def described(self, description: str, example: Any = None) -> "Check":  # noqa: ANN401  # JSON
+        """Return the same check with a description, and an example, for readers of the schema."""
+        examples = {} if example is None else {"examples": [example]}
+        return replace(self, schema={**self.schema, "description": description, **examples})
 
 
 def check_with(**schema: Any) -> Callable[[FindProblems], Check]:  # noqa: ANN401  # JSON
@@ -54,9 +56,9 @@ def or_null(schema: Schema) -> Schema:
     """Return the schema of null or what `schema` describes."""
     if takes_null(schema):
         return schema
-    description = {key: value for key, value in schema.items() if key == "description"}
-    value = {key: value for key, value in schema.items() if key != "description"}
-    return {"anyOf": [value, NULL], **description}
+    notes = {key: value for key, value in schema.items() if key in _NOTES}
+    value = {key: value for key, value in schema.items() if key not in _NOTES}
+    return {"anyOf": [value, NULL], **notes}
 
 
 def takes_null(schema: Schema) -> bool:

@@ -15,7 +15,8 @@ class InitBody(msgspec.Struct, frozen=True):
     """A visitor on a page; every field may be absent."""
 
     visitor_id: Annotated[
-        str | None, msgspec.Meta(description="Visitor id; a new one is assigned if absent.")
+        str | None,
+        msgspec.Meta(description="Visitor id; a new one is assigned if absent."),
     ] = None
     user_id: str | None = None
     url: Annotated[
@@ -27,11 +28,13 @@ class InitBody(msgspec.Struct, frozen=True):
         dict[str, str] | None,
         msgspec.Meta(
             description="Variants to force for a preview: experiment id or test key → variant id or name. "
-            "With a public key, a draft needs its id."
+            "With a public key, a draft needs its id.",
+            examples=[{"one-page-checkout": "One page"}],
         ),
     ] = None
     project_id: Annotated[
-        str | None, msgspec.Meta(description="Required with a bearer key, here or in the query.")
+        str | None,
+        msgspec.Meta(description="Required with a bearer key, here or in the query."),
     ] = None
 
 

@@ -70,12 +70,16 @@ class EventField:
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    example: Any = None
 
 
 _EventId = Annotated[
     str | None,
     EventField(
-        description="Yours; the same one again counts once.", code="invalid_event_id", is_required=True
+        description="Yours; the same one again counts once.",
+        code="invalid_event_id",
+        is_required=True,
+        example="e_90c2",
     ),
 ]
 _Time = Annotated[
@@ -83,6 +87,7 @@ _Time = Annotated[
     EventField(
         description="ISO 8601, or milliseconds since 1970; by default now.",
         code="invalid_timestamp",
+        example="2026-03-02T09:30:00Z",
     ),
 ]
 
@@ -100,7 +105,8 @@ class TrackEvent(msgspec.Struct, omit_defaults=True):
     ] = None
     timestamp: _Time = None
     experiment_id: Annotated[
-        str | None, EventField(description="Required for exposure, as is variant_id.")
+        str | None,
+        EventField(description="Required for exposure, as is variant_id."),
     ] = None
     variant_id: Annotated[str | None, EventField()] = None
     late: Annotated[bool | None, EventField()] = None
@@ -120,7 +126,8 @@ class TrackEvent(msgspec.Struct, omit_defaults=True):
         ),
     ] = None
     currency: Annotated[
-        str | None, EventField(description="ISO 4217; the project's if absent.", code="invalid_currency")
+        str | None,
+        EventField(description="ISO 4217; the project's if absent.", code="invalid_currency"),
     ] = None
     attributes: Annotated[
         dict[str, Any] | None,
@@ -136,21 +143,30 @@ class ConvertEvent(msgspec.Struct, omit_defaults=True):
 
     event_id: _EventId = None
     visitor_id: Annotated[
-        str | None, EventField(description="This or user_id is required.", code="invalid_visitor_id")
+        str | None,
+        EventField(description="This or user_id is required.", code="invalid_visitor_id"),
     ] = None
     user_id: Annotated[str | None, EventField(code="invalid_user_id")] = None
-    goal_id: Annotated[str | None, EventField(description="This or event_name is required.")] = None
+    goal_id: Annotated[
+        str | None,
+        EventField(description="This or event_name is required."),
+    ] = None
     event_name: Annotated[str | None, EventField()] = None
     revenue_cents: Annotated[
         int | None,
         EventField(description="Required for a refund.", code="invalid_value", minimum=0, maximum=MAX_CENTS),
     ] = None
     currency: Annotated[
-        str | None, EventField(description="ISO 4217; the project's if absent.", code="invalid_currency")
+        str | None,
+        EventField(description="ISO 4217; the project's if absent.", code="invalid_currency"),
     ] = None
     transaction_id: Annotated[
         str | None,
-        EventField(description="An order counts once for a goal.", code="invalid_transaction_id"),
+        EventField(
+            description="An order counts once for a goal.",
+            code="invalid_transaction_id",
+            example="order-1001",
+        ),
     ] = None
     kind: Annotated[str, EventField(code="invalid_type", choices=CONVERSION_KINDS)] = CONVERSION
     timestamp: _Time = None

@@ -44,13 +44,15 @@ class ImportRequest:
         str | None,
         optional(_SOURCE_NAME).described(
             "Name of a source that a file in the folder `sources` of the service's data folder describes, "
-            "without `.toml`."
+            "without `.toml`.",
+            example="orders",
         ),
     ] = None
     command_file: Annotated[
         str | None,
         optional(_SOURCE_NAME).described(
-            "Name of a file in which `truelift import` on the service's machine left what to import."
+            "Name of a file in which `truelift import` on the service's machine left what to import.",
+            example="orders.csv",
         ),
     ] = None
 

@@ -82,7 +82,8 @@ class RunRequest:
         str | None,
         optional(text(255)).described(
             "A key of your choice, such as the id of a scheduler's task: with the same key the project has "
-            "one run, for as long as its record is kept."
+            "one run, for as long as its record is kept.",
+            example="nightly-2026-03-02",
         ),
     ] = None
     trigger: Annotated[str, choice(TRIGGERS).described("What asks for the run, for its record.")] = "api"

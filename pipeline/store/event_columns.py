@@ -27,8 +27,8 @@ class Dimension:
     """A segment dimension: an attribute of visitors by which results are filtered and split.
 
     `plural` names its values in `available_segments`; `label` and `plural_label` say what one and all of them
-    are. `values` are all there are; empty where any text is one. `header_bit` marks values of request headers
-    in `header_fields`: stored events hold it, so that it never changes.
+    are. `values` are all there are; empty where any text is one, such as `some_value`. `header_bit` marks
+    values of request headers in `header_fields`: stored events hold it, so that it never changes.
     """
 
     plural: str
@@ -38,6 +38,12 @@ class Dimension:
     values: tuple[str, ...] = ()
     header_bit: int = 0
     ignores_case: bool = False
+    some_value: str | None = None
+
+    @property
+    def example(self) -> str:
+        """A value of the dimension, for the documentation of the API."""
+        return self.some_value or next(iter(self.values), "any text")
 
     @property
     def is_fixed(self) -> bool:
@@ -77,7 +83,10 @@ class EventRow(NamedTuple):
     is_refund: bool = False
     is_bot: bool = False
     traffic_source: Annotated[
-        str | None, Dimension("traffic_sources", "address", "source of the visit", "sources of the visit")
+        str | None,
+        Dimension(
+            "traffic_sources", "address", "source of the visit", "sources of the visit", some_value="search"
+        ),
     ] = None
     device_type: Annotated[
         str | None,
@@ -102,7 +111,14 @@ class EventRow(NamedTuple):
     ] = None
     os: Annotated[
         str | None,
-        Dimension("operating_systems", "header", "operating system", "operating systems", header_bit=2),
+        Dimension(
+            "operating_systems",
+            "header",
+            "operating system",
+            "operating systems",
+            header_bit=2,
+            some_value="iOS",
+        ),
     ] = None
     country: Annotated[
         str | None,
@@ -112,15 +128,17 @@ class EventRow(NamedTuple):
             "country, by its ISO 3166 code",
             "countries, ISO 3166 codes",
             header_bit=4,
+            some_value="AT",
             ignores_case=True,
         ),
     ] = None
     region: Annotated[
-        str | None, Dimension("regions", "header", "region", "regions of a country", header_bit=8)
+        str | None,
+        Dimension("regions", "header", "region", "regions of a country", header_bit=8, some_value="AT-9"),
     ] = None
-    browser: Annotated[str | None, Dimension("browsers", "header", "browser", "browsers", header_bit=16)] = (
-        None
-    )
+    browser: Annotated[
+        str | None, Dimension("browsers", "header", "browser", "browsers", header_bit=16, some_value="Chrome")
+    ] = None
     language: Annotated[
         str | None,
         Dimension(
@@ -129,18 +147,28 @@ class EventRow(NamedTuple):
             "language, by its tag such as `de-AT`",
             "languages, tags such as `de-AT`",
             header_bit=32,
+            some_value="de-AT",
             ignores_case=True,
         ),
         Since("0.2"),
     ] = None
     utm_source: Annotated[
-        str | None, Dimension("utm_sources", "address", "`utm_source`", "`utm_source` of the address")
+        str | None,
+        Dimension(
+            "utm_sources", "address", "`utm_source`", "`utm_source` of the address", some_value="newsletter"
+        ),
     ] = None
     utm_medium: Annotated[
-        str | None, Dimension("utm_mediums", "address", "`utm_medium`", "`utm_medium` of the address")
+        str | None,
+        Dimension(
+            "utm_mediums", "address", "`utm_medium`", "`utm_medium` of the address", some_value="email"
+        ),
     ] = None
     utm_campaign: Annotated[
-        str | None, Dimension("utm_campaigns", "address", "`utm_campaign`", "`utm_campaign` of the address")
+        str | None,
+        Dimension(
+            "utm_campaigns", "address", "`utm_campaign`", "`utm_campaign` of the address", some_value="spring"
+        ),
     ] = None
     visitor_identity: Annotated[
         str | None,

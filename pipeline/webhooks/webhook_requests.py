@@ -34,7 +34,13 @@ class WebhookRequest:
 
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
-    url: Annotated[str, web_address.described("An https address, which messages are sent to by POST.")]
+    url: Annotated[
+        str,
+        web_address.described(
+            "An https address, which messages are sent to by POST.",
+            example="https://hooks.shop.example/truelift",
+        ),
+    ]
     description: Annotated[str | None, optional(text(255))] = None
     events: Annotated[tuple[str, ...], _EVENTS.described("All of them by default.")] = EVENTS
     enabled: Annotated[bool, flag.described("False while no messages are to be sent.")] = True

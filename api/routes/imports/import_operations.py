@@ -27,6 +27,7 @@ router = router_at(
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),
 )
+_ROWS = "visitor,page,ordered\nv1,Three steps,0\nv2,One page,1\nv3,Three steps,1\nv4,One page,1\n"
 
 
 def _body() -> dict[str, Any]:
@@ -34,6 +35,7 @@ def _body() -> dict[str, Any]:
     body = taking(IMPORT_INPUT)
     file = {"schema": {"type": "string", "format": "binary"}}
     body["requestBody"]["content"] |= dict.fromkeys(SUFFIXES, file)
+    body["requestBody"]["content"]["text/csv"] = file | {"example": _ROWS}
     return body
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.results.report import PlanReport
+from engine.analysis.results.planned_sample import PlanReport
 
 
 def report_plan(data: AnalysisData) -> PlanReport:

@@ -49,16 +49,17 @@ class View:
         }
 
 
-def _at(
+def _at(  # noqa: PLR0913 - the parts of a place
     path: str,
     unit: AnswerUnit | None = None,
     text: str | None = None,
     *,
     name: str | None = None,
     view: View | None = None,
+    example: Any = None,  # noqa: ANN401 - of any field
 ) -> Place:
     """Name a place like its last attribute, unless it has another name."""
-    return Place(name or path.rpartition(".")[2], path, AnswerField(unit, text), view)
+    return Place(name or path.rpartition(".")[2], path, AnswerField(unit, text, example=example), view)
 
 
 _REVENUE_PART: Final = View(
@@ -72,13 +73,13 @@ _UNADJUSTED: Final = View(
     Unadjusted,
     "The comparison with the control without CUPED.",
     (
-        _at("comparison.improvement", "percent", "Percent over the control."),
+        _at("comparison.improvement", "percent", "Percent over the control.", example=14.9),
         _at("comparison.improvement_interval", "percent"),
         _at("comparison.p_value"),
-        _at("comparison.score_value", "score", "Percent."),
+        _at("comparison.score_value", "score", "Percent.", example=99.98),
         _at("status"),
-        _at("variance_reduction", "percent", "Percent of the variance that CUPED removes."),
-        _at("covariates", None, "What CUPED adjusted by."),
+        _at("variance_reduction", "percent", "Percent of the variance that CUPED removes.", example=18.4),
+        _at("covariates", None, "What CUPED adjusted by.", example=["converted"]),
     ),
 )
 _VARIANT: Final = View(
@@ -95,18 +96,20 @@ _VARIANT: Final = View(
             "Mean per visitor of the goal's `measure`, which `improvement` and `score_value` are of: "
             "for `count` of the events; for `retained` the percent of `observed_visitors`, and for "
             "other shares while a window is open. Null for other `converted` goals and for revenue.",
+            example=1.4,
         ),
         _at(
             "observed_visitors",
             None,
             "Visitors whose outcome is known, which comparisons are of; null where all have one.",
+            example=24310,
         ),
         _at(
             "details.steps",
             None,
             "Visitors at each step, for goals with the measure `funnel`; null for others.",
         ),
-        _at("comparison.improvement", "percent", "Percent over the control."),
+        _at("comparison.improvement", "percent", "Percent over the control.", example=14.9),
         _at("comparison.confidence", "score", "Percent: 100 · (1 - p)."),
         _at(
             "comparison.score_value",
@@ -114,12 +117,13 @@ _VARIANT: Final = View(
             "Percent to compare with effective_confidence_threshold; score_label says what it is.",
         ),
         Place("score_progress", "comparison.score_progress", PROGRESS),
-        _at("comparison.chance_to_beat", "score", "Percent."),
+        _at("comparison.chance_to_beat", "score", "Percent.", example=99.98),
         _at(
             "comparison.adjusted_chance_to_beat",
             "score",
             "Percent: chance_to_beat with Holm's adjustment for several variants; null without "
             "`statistics.correction` `holm` and several comparisons.",
+            example=99.98,
         ),
         _at("status"),
         _at(
@@ -138,9 +142,10 @@ _VARIANT: Final = View(
             "comparison.log_p_value",
             None,
             "Natural logarithm of p_value: finite where p_value is too small for a float and 0.",
+            example=-9.21,
         ),
         _at("comparison.improvement_interval", "percent", "Percents, as improvement."),
-        _at("comparison.absolute_difference", "difference", _DIFFERENCE),
+        _at("comparison.absolute_difference", "difference", _DIFFERENCE, example=0.76),
         _at(
             "comparison.absolute_difference_interval",
             "difference",
@@ -161,11 +166,25 @@ _VARIANT: Final = View(
             "experiments and bandits, and below 25 conversions per variant.",
         ),
         _at(
-            "comparison.expected_loss", "difference", f"Expected loss of choosing the variant. {_DIFFERENCE}"
+            "comparison.expected_loss",
+            "difference",
+            f"Expected loss of choosing the variant. {_DIFFERENCE}",
+            example=0.01,
         ),
-        _at("sample_ratio_expected", None, "Expected share of the visitors."),
-        _at("chance_to_be_best", "percent", "Probability to be the best of all variants, in percent."),
-        _at("details.per_order.n", None, "Number of orders; for goals with `per` `order`.", name="orders"),
+        _at("sample_ratio_expected", None, "Expected share of the visitors.", example=0.5),
+        _at(
+            "chance_to_be_best",
+            "percent",
+            "Probability to be the best of all variants, in percent.",
+            example=99.99,
+        ),
+        _at(
+            "details.per_order.n",
+            None,
+            "Number of orders; for goals with `per` `order`.",
+            name="orders",
+            example=692,
+        ),
         _at("details.per_order.value", name="revenue_per_order_cents"),
         _at(
             "details.unadjusted",
@@ -195,6 +214,7 @@ _VARIANT: Final = View(
                 "Units with a known outcome, such as accounts, where the experiment's `unit` is not the "
                 "visitor: comparisons are of these. Null elsewhere.",
                 "units",
+                example=1840,
             ),
         ),
         Place("reason", "reason", NOT_ANSWERED),

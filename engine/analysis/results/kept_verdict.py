@@ -9,11 +9,11 @@ from engine.analysis.results.answer_fields import NOT_ANSWERED, AnswerField, des
 from engine.analysis.results.report import (
     CheckStatus,
     GoalReport,
-    PlanReport,
     Reason,
     Recommendation,
     Report,
 )
+from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.status_words import shown_status
 from engine.analysis.results.variant_result import Interval, VariantStatus
 from engine.analysis.results.verdict_words import Verdict, verdict_of
@@ -45,7 +45,13 @@ class OpenCheck:
 
     check: str
     status: Annotated[CheckStatus, described("`warning`, or `alarm` where no verdict is given.")]
-    message: Annotated[str, described("What was found, with its figures.")]
+    message: Annotated[
+        str,
+        described(
+            "What was found, with its figures.",
+            example="The visitors are split 52.1% to 47.9% instead of 50.0% to 50.0%.",
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +66,16 @@ class ExperimentChange:
             "`status`, `weights` or other `settings`."
         ),
     ]
-    before: Annotated[str | None, described("The value before, such as a verdict; null for none.")] = None
-    after: Annotated[str | None, described("The value after, or the fields that changed.")] = None
-    actor: Annotated[str | None, described("Who changed it; null for what the data say.")] = None
+    before: Annotated[
+        str | None, described("The value before, such as a verdict; null for none.", example="keep_running")
+    ] = None
+    after: Annotated[
+        str | None, described("The value after, or the fields that changed.", example="ship")
+    ] = None
+    actor: Annotated[
+        str | None,
+        described("Who changed it; null for what the data say.", example="key_p2v7xk5qmt3chn6zd4wr"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal
 
-from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook
+from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.results.answer_fields import (
     NOT_ANSWERED,
     PERCENT,
@@ -18,6 +18,7 @@ from engine.analysis.results.answer_fields import (
     AnswerField,
     described,
 )
+from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.variant_result import VariantResult, VariantStatus
 from engine.design.experiment import Experiment, Goal
 from engine.shown_result import ShownResult
@@ -112,127 +113,15 @@ class DecisionSummary:
     visitors: int
     conversions: int
     conversion_rate: Annotated[float, PERCENT]
-    docs: Annotated[str, described("Page and section of the documentation about this recommendation.")] = ""
+    docs: Annotated[
+        str,
+        described(
+            "Page and section of the documentation about this recommendation.",
+            example="docs/verdicts.md#ship",
+        ),
+    ] = ""
     # What the explanation says of a year; None where it says nothing.
     yearly_impact: Annotated[YearlyImpact | None, NOT_ANSWERED] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanReport:
-    """The sample plan by which an experiment is judged, for all of its goals."""
-
-    source: Annotated[
-        PlanSource,
-        described(
-            "`given` as `statistics.planned_sample`; `blinded`: computed from all variants together, "
-            "until it is reached; `last_day`: reached on running day 56; `finished`: the data were complete."
-        ),
-    ]
-    required_visitors: Annotated[
-        int | None,
-        described(
-            "Known outcomes, or units, to judge by, all variants together; null where no number is enough."
-        ),
-    ]
-    # At so many visitors the intervals that are valid at every look are tightest; None where only the
-    # answers of a service are known.
-    tuned_to: Annotated[float | None, NOT_ANSWERED] = None
-    collected_visitors: Annotated[int, described("Visitors so far, all variants together.")]
-    observed_visitors: Annotated[
-        int | None,
-        described(
-            "Those whose outcome of the primary goal is known, which the plan counts; null where all are."
-        ),
-    ]
-    open_visitors: Annotated[
-        int,
-        described("Those with an outcome of some goal still to come, which ends with the experiment."),
-    ]
-    outcomes_since: Annotated[
-        datetime | None,
-        described("Time from which looks count known outcomes and not visitors; null where they always did."),
-    ]
-    progress: Annotated[
-        float | None,
-        AnswerField("percent", "Percent of the required visitors, at most 100.", "progress_percent"),
-    ]
-    clusters: Annotated[
-        int | None,
-        AnswerField(
-            None,
-            "Units with a known outcome, such as accounts, which the plan counts where the experiment's "
-            "`unit` is not the visitor; else null.",
-            "units",
-        ),
-    ] = None
-    intra_class_correlation: Annotated[
-        float | None,
-        described(
-            "Measured correlation of the primary goal within units, at least 0; null where visitors are "
-            "compared, or each unit is one."
-        ),
-    ] = None
-    design_effect: Annotated[
-        float | None,
-        described("Measured: so many times the variance is that of visitors one by one; null likewise."),
-    ] = None
-    noun: Annotated[str, NOT_ANSWERED] = "visitor"
-    is_reached: bool
-    reached_at: Annotated[
-        datetime | None,
-        described("Time of the one look at the plan, whose verdict stays; null before it is recorded."),
-    ]
-    running_days: Annotated[float | None, AnswerField("days", "Days since the start, without pauses.")]
-    days_left: Annotated[
-        int | None, described("Days until the plan is reached at the pace so far; null without a pace.")
-    ]
-    minimum_effect: Annotated[
-        float,
-        AnswerField(
-            "percent",
-            "Smallest relevant lift of the primary goal, in percent of the control.",
-            "minimum_effect_percent",
-        ),
-    ]
-    detectable_effect: Annotated[
-        float | None,
-        AnswerField(
-            "percent",
-            "Lift of the primary goal that the plan detects with 80% power.",
-            "detectable_effect_percent",
-        ),
-    ]
-    detectable_harm: Annotated[
-        Mapping[str, float],
-        AnswerField(
-            "percent",
-            "By the id of a guardrail: the loss beyond its margin that the plan detects.",
-            "detectable_harm_percent",
-        ),
-    ]
-    guardrail_power: Annotated[
-        Mapping[str, float],
-        AnswerField(
-            "percent",
-            "By the id of a guardrail that must be shown non-inferior: the power of the plan to show it "
-            "where there is no harm.",
-            "guardrail_power_percent",
-        ),
-    ] = field(default_factory=dict)
-
-    @property
-    def counted(self) -> int:
-        """What the plan counts so far: visitors, those whose outcome is known, or clusters."""
-        if self.clusters is not None:
-            return self.clusters
-        return self.collected_visitors if self.observed_visitors is None else self.observed_visitors
-
-    @property
-    def unit(self) -> str:
-        """What the plan counts, in words."""
-        if self.clusters is not None:
-            return f"{self.noun}s"
-        return "visitors" if self.observed_visitors is None else "known outcomes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +132,12 @@ class HealthCheck:
     status: CheckStatus
     message: str
     details: dict[str, Any]
-    docs: Annotated[str, described("Page and section of the documentation about this check.")] = ""
+    docs: Annotated[
+        str,
+        described(
+            "Page and section of the documentation about this check.", example="docs/verdicts.md#sample_ratio"
+        ),
+    ] = ""
 
     @property
     def is_open(self) -> bool:
@@ -255,20 +149,22 @@ class HealthCheck:
 class DayResult:
     """Results of a variant on a day."""
 
-    visitors: Annotated[int, described("Visitors first exposed that day.")]
-    conversions: Annotated[int, described("Visitors whose first conversion was that day.")]
+    visitors: Annotated[int, described("Visitors first exposed that day.", example=820)]
+    conversions: Annotated[int, described("Visitors whose first conversion was that day.", example=48)]
     conversion_rate: Annotated[float, PERCENT]
-    revenue_cents: Annotated[int, described("Revenue of the orders of that day.")]
+    revenue_cents: Annotated[int, described("Revenue of the orders of that day.", example=239520)]
     revenue_per_visitor_cents: float
     amount: Annotated[
         float | None,
         described(
             "Sum of what the goal's `measure` takes of the events of that day, such as their `count`, or of "
-            "those in the numerator of a `ratio`; null for `converted` and for revenue."
+            "those in the numerator of a `ratio`; null for `converted` and for revenue.",
+            example=61.0,
         ),
     ] = None
     denominator: Annotated[
-        float | None, described("The same sum of the denominator of a `ratio`; null for other goals.")
+        float | None,
+        described("The same sum of the denominator of a `ratio`; null for other goals.", example=48.0),
     ] = None
 
 
@@ -293,9 +189,19 @@ class WeightEpochResult:
 
     started_at: datetime
     weights: Annotated[
-        dict[str, float], described("By variant id; in the first epoch the configured weights.")
+        dict[str, float],
+        described(
+            "By variant id; in the first epoch the configured weights.",
+            example={"var_a7hn2qk5vxm3tz6d4wpr": 50.0, "var_f3kq7xm2w5c4hn6d2tzp": 50.0},
+        ),
     ]
-    visitors: Annotated[dict[str, int], described("Visitors first exposed in this epoch, by variant id.")]
+    visitors: Annotated[
+        dict[str, int],
+        described(
+            "Visitors first exposed in this epoch, by variant id.",
+            example={"var_a7hn2qk5vxm3tz6d4wpr": 6120, "var_f3kq7xm2w5c4hn6d2tzp": 6240},
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +215,7 @@ class Estimand:
             "percent",
             "Percent of a variant's and the control's visitors who are compared; the least of all.",
             "compared_percentage",
+            example=92.5,
         ),
     ]
     epochs: tuple[WeightEpochResult, ...]

@@ -30,6 +30,7 @@ class SegmentArm:
             "mean",
             "Mean per visitor of the goal's `measure`, for `retained` the percent of visitors whose days are "
             "over; null for `converted` and for revenue.",
+            example=1.4,
         ),
     ] = None
 
@@ -41,12 +42,16 @@ class SegmentVariant(SegmentArm):
     improvement: Annotated[float | None, AnswerField("percent", "Percent over the control, as observed.")]
     rest_improvement: Annotated[
         float | None,
-        AnswerField("percent", "Percent over the control among all other visitors, as observed."),
+        AnswerField(
+            "percent", "Percent over the control among all other visitors, as observed.", example=15.2
+        ),
     ]
     shrunk_improvement: Annotated[
         float | None,
         AnswerField(
-            "percent", "Improvement after partial pooling with the other values of the dimension, in percent."
+            "percent",
+            "Improvement after partial pooling with the other values of the dimension, in percent.",
+            example=15.6,
         ),
     ]
     shrunk_interval: Annotated[
@@ -57,11 +62,15 @@ class SegmentVariant(SegmentArm):
         AnswerField("percent", "Probability to beat the control, in percent; goes with shrunk_improvement."),
     ]
     adjusted_p_value: Annotated[
-        float | None, described("P-value of the effect in this segment, adjusted for all comparisons (FDR).")
+        float | None,
+        described("P-value of the effect in this segment, adjusted for all comparisons (FDR).", example=0.55),
     ]
     adjusted_p_value_vs_rest: Annotated[
         float | None,
-        described("P-value of the difference from the effect among all other visitors, adjusted likewise."),
+        described(
+            "P-value of the difference from the effect among all other visitors, adjusted likewise.",
+            example=0.71,
+        ),
     ]
     differs_from_rest: Annotated[
         bool | None,
@@ -74,7 +83,10 @@ class SegmentVariant(SegmentArm):
             "difference from other visitors is significant."
         ),
     ]
-    reason: Annotated[str | None, described("Why the first missing number is missing.")]
+    reason: Annotated[
+        str | None,
+        described("Why the first missing number is missing."),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +114,18 @@ class SegmentSplit:
 
     dimension: str
     value: str
-    visitors: Annotated[Mapping[str, int], described("Visitors by variant id.")]
+    visitors: Annotated[
+        Mapping[str, int],
+        described(
+            "Visitors by variant id.",
+            example={"var_a7hn2qk5vxm3tz6d4wpr": 6120, "var_f3kq7xm2w5c4hn6d2tzp": 6240},
+        ),
+    ]
     p_value: Annotated[float | None, described("Chi-square test; null with too few visitors.")]
-    always_valid_p_value: Annotated[float, described("P-value that is valid at every look.")]
+    always_valid_p_value: Annotated[float, described("P-value that is valid at every look.", example=0.48)]
     adjusted_p_value: Annotated[
-        float | None, described("P-value of the chi-square test, adjusted for all segments (Holm).")
+        float | None,
+        described("P-value of the chi-square test, adjusted for all segments (Holm).", example=0.55),
     ]
     adjusted_always_valid_p_value: float
     is_alarm: Annotated[bool, described("Whether adjusted_always_valid_p_value is below 0.001.")]

@@ -111,12 +111,13 @@ class Capped:
     """
 
     cap: Annotated[float, AnswerField(name="cap_cents")]
-    visitors: Annotated[int, described("Visitors of this variant above the cap.")]
+    visitors: Annotated[int, described("Visitors of this variant above the cap.", example=31)]
     mean: Annotated[
         float,
         AnswerField(
             name="mean_cents",
             description="Cents per visitor, or per order, with the cap: `improvement` is of this mean.",
+            example=231.4,
         ),
     ]
     projected_annual_revenue_impact_cents: Annotated[
@@ -131,9 +132,9 @@ class Capped:
 class FunnelStep:
     """A step of a funnel, in order; the last one is the goal's own event."""
 
-    name: Annotated[str, described("The event, page or CSS selector of the step.")]
+    name: Annotated[str, described("The event, page or CSS selector of the step.", example="begin_checkout")]
     visitors: Annotated[
-        int, described("Visitors of the variant who did it and all steps before it, in order.")
+        int, described("Visitors of the variant who did it and all steps before it, in order.", example=6120)
     ]
 
 

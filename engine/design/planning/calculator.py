@@ -93,31 +93,39 @@ class SampleQuestion:
 
     baseline_rate: Annotated[
         float | None,
-        optional(number(_TINY, 100 - _TINY)).described("Conversion rate of the control, in percent."),
+        optional(number(_TINY, 100 - _TINY)).described(
+            "Conversion rate of the control, in percent.", example=10.0
+        ),
     ] = None
     baseline_mean: Annotated[
         float | None,
-        optional(number(_TINY, _LARGEST)).described("Instead: the control's mean, in any unit."),
+        optional(number(_TINY, _LARGEST)).described(
+            "Instead: the control's mean, in any unit.", example=2400.0
+        ),
     ] = None
     standard_deviation: Annotated[
         float | None,
-        optional(number(_TINY, _LARGEST)).described("Its standard deviation per visitor."),
+        optional(number(_TINY, _LARGEST)).described("Its standard deviation per visitor.", example=9100.0),
     ] = None
     effect: Annotated[
         float | None,
-        optional(number(-99, 10_000)).described("Lift to detect, in percent of the control."),
+        optional(number(-99, 10_000)).described("Lift to detect, in percent of the control.", example=10.0),
     ] = None
     visitors_per_variant: Annotated[
         int | None,
-        optional(whole(2, _LARGEST)).described("Instead of effect."),
+        optional(whole(2, _LARGEST)).described("Instead of effect.", example=14751),
     ] = None
     daily_visitors: Annotated[
         float | None,
-        optional(number(_TINY, _LARGEST)).described("Visitors a day, all variants together; gives the days."),
+        optional(number(_TINY, _LARGEST)).described(
+            "Visitors a day, all variants together; gives the days.", example=1000.0
+        ),
     ] = None
     window: Annotated[
         int | None,
-        optional(whole(1, 365)).described("Days until an outcome is known, as of a goal's `window`."),
+        optional(whole(1, 365)).described(
+            "Days until an outcome is known, as of a goal's `window`.", example=7
+        ),
     ] = None
     confidence_level: Annotated[int, whole(50, 99).described("Confidence level, in percent.")] = 95
     alternative: Annotated[
@@ -135,7 +143,7 @@ class SampleQuestion:
     looks: Annotated[int, whole(1, 365).described("Looks of always_valid and group_sequential.")] = 28
     margin: Annotated[
         float | None,
-        optional(number(0, 99)).described("Non-inferiority margin, in percent of the control."),
+        optional(number(0, 99)).described("Non-inferiority margin, in percent of the control.", example=1.0),
     ] = None
     guardrails: Annotated[
         int,

@@ -47,20 +47,27 @@ _GROUP_KEYS: Mapping[str, Schema] = {
     },
 }
 _CONDITION_KEYS: Mapping[str, Schema] = {
-    "field": {"type": "string", "description": f"One of {', '.join(TARGETING_FIELDS)}."},
+    "field": {
+        "type": "string",
+        "description": f"One of {', '.join(TARGETING_FIELDS)}.",
+        "examples": ["country"],
+    },
     "operator": {
         "type": "string",
         "description": f"One of {', '.join(VALUES_OF_OPERATOR)}, as far as the field has it.",
+        "examples": ["in"],
     },
     "values": {
         **_VALUES.schema,
         "default": [],
         "description": "With several values, one match is enough; negated operators need that none matches.",
+        "examples": [["AT"]],
     },
     "key": {
         **optional(_KEY_NAME).schema,
         "default": None,
         "description": "Name of the cookie, query parameter or custom dimension; only for these fields.",
+        "examples": [None],
     },
 }
 _DEFINITIONS: Mapping[str, Schema] = {
