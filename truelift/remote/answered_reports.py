@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.analysis.results.answer_reading import read_record, read_variant
+from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.report import (
     DayResult,
     DecisionSummary,
@@ -16,7 +17,6 @@ from engine.analysis.results.report import (
     GoalReport,
     GoalSummary,
     HealthCheck,
-    PlanReport,
     Report,
 )
 from engine.analysis.results.segment_report import GoalSegments, SegmentReport, SegmentResult, SegmentSplit
