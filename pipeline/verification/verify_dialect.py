@@ -62,15 +62,14 @@ def verify_dialect(warehouse: TeamWarehouse) -> Verified:
             ours = sums_here(store, experiment, _LEAST_VISITORS)
             statement = statement_of(
                 tables,
-                experiment,
-                CountingRules.of(project),
+                [(experiment, CountingRules.of(project))],
                 warehouse.dialect,
                 now_us=epoch_microseconds(UNTIL),
                 least_visitors=_LEAST_VISITORS,
             )
             asked = Asked(project_id=project.id, run_id="verify", what=f"sums of {experiment.id}")
             rows = warehouse.answer(statement.sql(), asked)
-            found = read_sums(statement, experiment, rows)
+            (found,) = read_sums(statement, rows)
             theirs = as_numbers(found.cells, found.products)
             compared += len(ours)
             differences += _differences(ours, theirs)

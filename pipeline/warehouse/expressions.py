@@ -12,6 +12,7 @@ from pipeline.store.warehouse.cubes import CUBE_BASE, MOST_CUBED_CENTS
 from pipeline.warehouse.dialects.dialect import Dialect, Expr
 
 NULL: Final = exp.Null()
+RELATION: Final = "truelift_"
 _BIGINT: Final = exp.DataType.build("BIGINT")
 _TEXT: Final = exp.DataType.build("TEXT")
 
@@ -22,8 +23,13 @@ def col(name: str, table: str | None = None) -> exp.Column:
 
 
 def table(name: str) -> exp.Table:
-    """Name a relation of a statement."""
-    return exp.Table(this=exp.to_identifier(name, quoted=True))
+    """Name a relation of a statement, otherwise than any table of a team."""
+    return exp.Table(this=relation_name(name))
+
+
+def relation_name(name: str) -> exp.Identifier:
+    """Build the name of a relation of a statement."""
+    return exp.to_identifier(f"{RELATION}{name}", quoted=True)
 
 
 def num(number: float) -> Expr:

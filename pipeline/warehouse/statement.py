@@ -1,7 +1,8 @@
-"""Statement of an experiment: one SELECT of the team's tables, whose rows are sums and never visitors."""
+"""Statement of experiments: one SELECT of the team's tables, whose rows are sums and never visitors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from sqlglot import exp
 
@@ -13,8 +14,20 @@ from pipeline.rollup.goals.summed_goals import goals_needing_values
 from pipeline.store.warehouse.value_sums import THIRDS, SummedGoal
 from pipeline.warehouse.counted_events import CountedEvents
 from pipeline.warehouse.dialects.dialect import Dialect, Expr
-from pipeline.warehouse.expressions import NULL, big, choose, clamped, col, high_part, num, table, wide
+from pipeline.warehouse.expressions import (
+    NULL,
+    big,
+    choose,
+    clamped,
+    col,
+    high_part,
+    num,
+    relation_name,
+    table,
+    wide,
+)
 from pipeline.warehouse.goal_rules import goal_rules
+from pipeline.warehouse.shared_relations import Relations, shared_relations
 from pipeline.warehouse.small_values import LEAST_VISITORS
 from pipeline.warehouse.sum_parts import Label, SumPart, cap_of, powers, product_parts, sum_parts
 from pipeline.warehouse.team_tables import (
@@ -22,21 +35,21 @@ from pipeline.warehouse.team_tables import (
     TeamTables,
     event_columns,
     events_of,
+    exposure_rows,
     exposures_of,
     firsts_of_ids,
 )
 from pipeline.warehouse.visitor_outcomes import VisitorOutcomes
 
-Relations = dict[str, exp.Expression]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement for a dialect, with the meaning of its numbers by the kind of row."""
+    """A statement for a dialect, with the meaning of its numbers by experiment, kind of row and goal."""
 
     tree: exp.Query
     dialect: Dialect
-    labels: Mapping[tuple[str, int | None], tuple[Label, ...]]
+    experiments: tuple[Experiment, ...]
+    labels: Mapping[tuple[int, str, int | None], tuple[Label, ...]]
     dimensions: tuple[str, ...]
 
     def sql(self, *, pretty: bool = False) -> str:
@@ -49,56 +62,89 @@ class Statement:
         return rows.where(num(1).eq(num(0))).sql(self.dialect.name)
 
 
-def statement_of(  # noqa: PLR0913 # what is counted where, by which rules
+def statement_of(
     tables: TeamTables,
-    experiment: Experiment,
-    rules: CountingRules,
+    counted: Sequence[tuple[Experiment, CountingRules]],
     dialect: Dialect,
     *,
     now_us: int,
     least_visitors: int = LEAST_VISITORS,
 ) -> Statement:
-    """Build the statement that counts an experiment, of events up to `now_us` (microseconds since 1970).
+    """Build the statement that counts experiments, each by its rules, of events up to `now_us` (epoch µs).
 
-    Segment values of fewer than `least_visitors` count as one, OTHER.
+    Events are read once for all of them. Segment values of fewer than `least_visitors` count as one, OTHER.
     UncountableError where SQL cannot say a goal, UnreadableQueryError for a query that is no SELECT.
     """
-    goals = goal_rules(experiment, rules, tables.events)
-    outcomes = VisitorOutcomes(
-        experiment=experiment,
-        tables=tables,
-        rules=rules,
-        goals=goals,
-        dialect=dialect,
-        until=min(now_us, period_of(experiment)[1]),
-        least_visitors=least_visitors,
-    )
-    events = CountedEvents(tables, [rule for goal in goals for rule in goal.rules], rules)
-    relations, last = _relations(outcomes, events)
-    primary = primary_row(experiment)
-    parts = [*sum_parts(outcomes, events, last, None if primary is None else goals[primary])]
-    ids = [goal.id for goal in experiment.goals]
-    if valued := goals_needing_values(experiment, ids):
-        relations |= _values(experiment, outcomes, valued)
-        parts += _product_parts(experiment, outcomes, valued)
-    parts.sort(key=lambda part: -len(part.numbers))
-    selects = (part.select(outcomes, len(parts[0].numbers)) for part in parts)
+    counts = [
+        _Count.of(
+            VisitorOutcomes(
+                experiment=experiment,
+                tables=tables,
+                rules=rules,
+                goals=goal_rules(experiment, rules, tables.events),
+                dialect=dialect,
+                until=min(now_us, period_of(experiment)[1]),
+                least_visitors=least_visitors,
+            )
+        )
+        for experiment, rules in counted
+    ]
+    numbered_parts = [(number, part) for number, one in enumerate(counts) for part in one.parts]
+    # The widest part is first, and its types are those of all.
+    numbered_parts.sort(key=lambda pair: -len(pair[1].numbers))
+    width = len(numbered_parts[0][1].numbers)
+    selects = [part.select(counts[number].outcomes, number, width) for number, part in numbered_parts]
+    own = [
+        (
+            one.relations,
+            [select for select, (of, _) in zip(selects, numbered_parts, strict=True) if of == number],
+        )
+        for number, one in enumerate(counts)
+    ]
+    relations = shared_relations(own, dialect)
     tree: exp.Query = exp.union(*selects, distinct=False, copy=False)
     for name, relation in relations.items():
-        tree.with_(exp.to_identifier(name), as_=relation, copy=False)
+        tree.with_(relation_name(name), as_=relation, copy=False)
     return Statement(
         tree=tree,
         dialect=dialect,
-        labels={(part.kind, part.place): part.labels for part in parts},
+        experiments=tuple(experiment for experiment, _ in counted),
+        labels={(number, part.kind, part.place): part.labels for number, part in numbered_parts},
         dimensions=(*tables.segments, "day_of_week"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """Count of an experiment: its relations by name, and the parts of its answer."""
+
+    outcomes: VisitorOutcomes
+    relations: Relations
+    parts: list[SumPart]
+
+    @classmethod
+    def of(cls, outcomes: VisitorOutcomes) -> Self:
+        """Build the count of an experiment."""
+        experiment, goals = outcomes.experiment, outcomes.goals
+        events = CountedEvents(
+            outcomes.tables, [rule for goal in goals for rule in goal.rules], outcomes.rules
+        )
+        relations, last = _relations(outcomes, events)
+        primary = primary_row(experiment)
+        parts = [*sum_parts(outcomes, events, last, None if primary is None else goals[primary])]
+        ids = [goal.id for goal in experiment.goals]
+        if valued := goals_needing_values(experiment, ids):
+            relations |= _values(experiment, outcomes, valued)
+            parts += _product_parts(experiment, outcomes, valued)
+        return cls(outcomes, relations, parts)
 
 
 def _relations(outcomes: VisitorOutcomes, events: CountedEvents) -> tuple[Relations, str]:
     """Build what the sums are of, each from those before; return the name of the last with events."""
     tables, dialect = outcomes.tables, outcomes.dialect
     found: Relations = {}
-    exposures = exposures_of(tables, outcomes.experiment, dialect)
+    found["exposure_rows"] = exposure_rows(tables, dialect)
+    exposures = exposures_of(tables, outcomes.experiment)
     columns = ["visitor", "variant", "at", "event_id", *outcomes.segments]
     order = ("at", "event_id", "visitor", "variant_name")
     found |= _once(

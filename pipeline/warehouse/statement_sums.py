@@ -20,8 +20,7 @@ from pipeline.warehouse.statement import Statement
 from pipeline.warehouse.sum_parts import Label
 
 Row = Sequence[Any]
-"""A row of an answer: kind, dimension, value, variant, goal, day, and the numbers."""
-_KEYS: Final = 6
+"""A row of an answer: experiment, kind, dimension, value, variant, goal, day, and the numbers."""
 _CELL: Final = ("dimension", "value", "variant", "goal", "sum", "day")
 _SEVERAL: Final = "several_variants"
 _DAY_OF_WEEK: Final = "day_of_week"
@@ -38,18 +37,26 @@ class CountedSums:
     products: pl.DataFrame
 
 
-def read_sums(statement: Statement, experiment: Experiment, rows: Iterable[Row]) -> CountedSums:
-    """Read the rows of a statement; segment values are read as those of events are, and added up by them."""
+def read_sums(statement: Statement, rows: Iterable[Row]) -> list[CountedSums]:
+    """Read the rows of a statement as the sums of each of its experiments."""
+    found: list[list[Row]] = [[] for _ in statement.experiments]
+    for row in rows:
+        found[int(row[0])].append(row)
+    return [_read(statement, number, own) for number, own in enumerate(found)]
+
+
+def _read(statement: Statement, experiment: int, rows: Iterable[Row]) -> CountedSums:
+    """Read the rows of an experiment by its number; segment values are read as those of events are."""
     cells: dict[tuple[Any, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     products: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0])
-    names = _Names(experiment, statement.dimensions)
-    for kind, dimension, value, variant, goal, day, *numbers in rows:
+    names = _Names(statement.experiments[experiment], statement.dimensions)
+    for _, kind, dimension, value, variant, goal, day, *numbers in rows:
         segment = names.segment(kind, int(dimension), value)
         if segment is None:
             continue
         where = (*segment, names.variant(int(variant)))
         when = from_epoch_days(int(day))
-        labels = statement.labels[kind, None if goal is None else int(goal)]
+        labels = statement.labels[experiment, kind, None if goal is None else int(goal)]
         for label, number in zip(labels, numbers, strict=False):
             if number is None or not int(number):
                 continue

@@ -57,8 +57,8 @@ class SumPart:
     condition: Expr | None = None
     by_segment: bool = True
 
-    def select(self, outcomes: VisitorOutcomes, width: int) -> exp.Select:
-        """Build its SELECT, with so many numbers: those beyond its own are null."""
+    def select(self, outcomes: VisitorOutcomes, experiment: int, width: int) -> exp.Select:
+        """Build its SELECT, of an experiment by its number; those beyond its own numbers are null."""
         dialect, nothing = outcomes.dialect, exp.cast(NULL.copy(), exp.DataType.build("BIGINT"))
         # The widest part is first, and its types are those of all.
         empty = [NULL.copy() for _ in range(width - len(self.numbers))]
@@ -66,6 +66,7 @@ class SumPart:
         segments = outcomes.dimensions if self.by_segment else ()
         keys = [col("variant"), self.day, *([self.value] if self.value is not None else [])]
         rows = exp.select(
+            big(experiment).as_("experiment", quoted=True),
             text(self.kind).as_("kind", quoted=True),
             _dimension(segments).as_("dimension", quoted=True),
             (text(self.value.copy()) if self.value is not None else _value(segments)).as_(

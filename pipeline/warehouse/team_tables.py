@@ -48,22 +48,16 @@ class TeamTables:
         return any(source.columns.transaction is not None for source in self.events)
 
 
-def exposures_of(tables: TeamTables, experiment: Experiment, dialect: Dialect) -> exp.Select:
-    """Select the exposures to an experiment, the number of the variant null where it has no such one."""
+def exposure_rows(tables: TeamTables, dialect: Dialect) -> exp.Select:
+    """Select the exposures to all experiments, by the names of their columns' meanings."""
     source = tables.exposures
     columns = source.columns
-    variants = {one.name: place for place, one in enumerate(experiment.variants)}
-    variants |= {one.id: place for place, one in enumerate(experiment.variants)}
-    named = text(col(columns.variant or ""))
-    variant = choose(
-        *((named.copy().eq(exp.convert(name)), big(place)) for name, place in variants.items()),
-        otherwise=exp.cast(NULL.copy(), "BIGINT"),
-    )
-    rows = (
+    experiment = [] if columns.experiment is None else [text(col(columns.experiment))]
+    return (
         exp.select(
             text(col(columns.visitor or "")).as_("visitor", quoted=True),
-            variant.as_("variant", quoted=True),
-            named.copy().as_("variant_name", quoted=True),
+            *(one.as_("experiment", quoted=True) for one in experiment),
+            text(col(columns.variant or "")).as_("variant_name", quoted=True),
             _at(source, dialect).as_("at", quoted=True),
             _id(source).as_("event_id", quoted=True),
             *(_filled(name).as_(f"d{place}", quoted=True) for place, name in enumerate(tables.segments)),
@@ -71,9 +65,23 @@ def exposures_of(tables: TeamTables, experiment: Experiment, dialect: Dialect) -
         .from_(_relation(source, dialect), copy=False)
         .where(_is_visitor(source))
     )
-    if columns.experiment is not None:
-        of_this = text(col(columns.experiment)).isin(experiment.id, experiment.name)
-        rows = rows.where(of_this)
+
+
+def exposures_of(tables: TeamTables, experiment: Experiment) -> exp.Select:
+    """Select the exposures to an experiment, the number of the variant null where it has no such one."""
+    variants = {one.name: place for place, one in enumerate(experiment.variants)}
+    variants |= {one.id: place for place, one in enumerate(experiment.variants)}
+    named = col("variant_name")
+    variant = choose(
+        *((named.copy().eq(exp.convert(name)), big(place)) for name, place in variants.items()),
+        otherwise=exp.cast(NULL.copy(), "BIGINT"),
+    )
+    segments = (col(f"d{place}") for place, _ in enumerate(tables.segments))
+    kept = (named.copy(), col("at"), col("event_id"), *segments)
+    rows = exp.select(col("visitor"), variant.as_("variant", quoted=True), *kept)
+    rows = rows.from_(table("exposure_rows"), copy=False)
+    if tables.exposures.columns.experiment is not None:
+        rows = rows.where(col("experiment").isin(experiment.id, experiment.name))
     return rows
 
 

@@ -1,6 +1,6 @@
 """Warehouse of a team: its statements, and their answers within its limits of time and rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from math import ceil
@@ -128,9 +128,9 @@ class TeamWarehouse:
             last[str(name)] = max(int(last_us), last.get(str(name), 0))
         return seen, last
 
-    def statement(self, experiment: Experiment, rules: CountingRules, now_us: int) -> Statement:
-        """Build the statement of an experiment; UnreadableSourceError where its dialect cannot count it."""
+    def statement(self, counted: Sequence[tuple[Experiment, CountingRules]], now_us: int) -> Statement:
+        """Build the statement of experiments; UnreadableSourceError where its dialect cannot count one."""
         try:
-            return statement_of(self.tables, experiment, rules, self.dialect, now_us=now_us)
+            return statement_of(self.tables, counted, self.dialect, now_us=now_us)
         except (UncountableError, UnreadableQueryError) as error:
             raise UnreadableSourceError(str(error)) from error

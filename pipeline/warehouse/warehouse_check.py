@@ -55,7 +55,7 @@ def check_warehouse(defined: DefinedSource, *, now: datetime) -> CheckedWarehous
     planned = []
     for experiment in _drafts(warehouse, seen, now):
         rules = CountingRules.of(_project(now))
-        statement = warehouse.statement(experiment, rules, epoch_microseconds(now))
+        statement = warehouse.statement([(experiment, rules)], epoch_microseconds(now))
         # Planned in full, and ended before the first row is read.
         warehouse.answer(statement.planned_sql(), _ASKED)
         planned.append(experiment.name)

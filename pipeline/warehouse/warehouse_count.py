@@ -1,13 +1,15 @@
 """Count of a warehouse: its statements run where the rows are, and their sums are published here."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec.structs import replace as with_changes
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.errors import EngineError
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.clock import utc_now
 from pipeline.imports.exposed_experiments import find_or_draft
@@ -19,11 +21,16 @@ from pipeline.results.outside.publish_sums import SumStores, publish_sums
 from pipeline.rollup.counting_rules import CountingRules, fingerprint
 from pipeline.rollup.due import rules_of
 from pipeline.sources.definition_files import DefinedSource
+from pipeline.sources.tables import UnreadableSourceError
 from pipeline.sources.watermarks import NEVER_IMPORTED, read_watermarks, write_watermark
 from pipeline.store.warehouse import published
+from pipeline.warehouse.goal_rules import UncountableError, goal_rules
 from pipeline.warehouse.month_rows import MonthRows
 from pipeline.warehouse.statement_sums import read_sums
 from pipeline.warehouse.team_warehouse import Asked, TeamWarehouse
+
+# A statement has a part of each, and engines bound its length.
+MOST_TOGETHER: Final = 20
 
 
 class CountStores(ImportStores, SumStores, Protocol):
@@ -56,11 +63,12 @@ def count_warehouse(
         most=warehouse.source.max_rows_a_month,
     )
     asked = replace(asked, charge=lambda: month.charge(rows, now=utc_now()))
-    sums = sum(
-        _count(store, warehouse, project, one, asked, from_epoch_microseconds(last[name]))
+    exposed = [
+        (one, from_epoch_microseconds(last[name]))
         for name, one in zip(found, experiments, strict=True)
         if _is_open(store, one)
-    )
+    ]
+    sums = _count(store, warehouse, project, exposed, asked)
     newest = max(map(from_epoch_microseconds, last.values()), default=None)
     charged = read_watermarks(data_dir, project.id).get(defined.name, NEVER_IMPORTED)
     watermark = with_changes(charged, imported_at=now, newest_at=newest, rows=rows)
@@ -81,30 +89,63 @@ def _is_open(store: CountStores, experiment: Experiment) -> bool:
     return experiment.status != "archived" and (record is None or not record.is_final)
 
 
-def _count(  # noqa: PLR0913, PLR0917 # what is counted where, and who asks
+def _count(
     store: CountStores,
     warehouse: TeamWarehouse,
     project: Project,
-    experiment: Experiment,
+    exposed: Sequence[tuple[Experiment, datetime]],
     asked: Asked,
-    last: datetime,
 ) -> int:
-    """Count an experiment, and publish its sums; return how many came back."""
-    now = utc_now()
+    """Count experiments, each with its last exposure, and publish their sums; return how many came back.
+
+    One that cannot be counted or published keeps no other from it: its error is raised when all are done.
+    """
+    now, sums = utc_now(), 0
+    countable, errors = _countable(store, warehouse, project, [one for one, _ in exposed])
+    last_exposures = {one.id: last for one, last in exposed}
+    for first in range(0, len(countable), MOST_TOGETHER):
+        together = countable[first : first + MOST_TOGETHER]
+        statement = warehouse.statement(together, epoch_microseconds(now))
+        what = f"sums of {' '.join(one.id for one in statement.experiments)}"
+        rows = warehouse.answer(statement.sql(), replace(asked, what=what))
+        sums += len(rows)
+        for (one, rules), found in zip(together, read_sums(statement, rows), strict=True):
+            outside = OutsideSums(
+                source=warehouse.defined.name,
+                fingerprint=fingerprint(one, rules),
+                watermark=now,
+                cells=found.cells,
+                products=found.products,
+                last_exposed_at=last_exposures[one.id],
+            )
+            try:
+                publish_sums(store, project, one.id, outside, actor=ACTOR, now=utc_now())
+            except EngineError as error:
+                errors.append(error)
+    if errors:
+        raise errors[0] if len(errors) == 1 else UnreadableSourceError("; ".join(map(str, errors)))
+    return sums
+
+
+def _countable(
+    store: CountStores, warehouse: TeamWarehouse, project: Project, experiments: Iterable[Experiment]
+) -> tuple[list[tuple[Experiment, CountingRules]], list[Exception]]:
+    """Return the experiments that SQL can count, with their rules, and the errors of the others."""
+    found, errors = list[tuple[Experiment, CountingRules]](), list[Exception]()
+    for one in experiments:
+        rules = _rules(store, project, one)
+        try:
+            goal_rules(one, rules, warehouse.tables.events)
+        except UncountableError as error:
+            errors.append(UnreadableSourceError(str(error)))
+        else:
+            found.append((one, rules))
+    return found, errors
+
+
+def _rules(store: CountStores, project: Project, experiment: Experiment) -> CountingRules:
+    """Return the rules that an experiment is counted by."""
     with store.warehouse.cursor() as cursor:
         record = published.find(cursor, experiment.id)
     current = CountingRules.of(project)
-    rules = current if record is None else rules_of(record, current)
-    statement = warehouse.statement(experiment, rules, epoch_microseconds(now))
-    rows = warehouse.answer(statement.sql(), replace(asked, what=f"sums of {experiment.id}"))
-    found = read_sums(statement, experiment, rows)
-    sums = OutsideSums(
-        source=warehouse.defined.name,
-        fingerprint=fingerprint(experiment, rules),
-        watermark=now,
-        cells=found.cells,
-        products=found.products,
-        last_exposed_at=last,
-    )
-    publish_sums(store, project, experiment.id, sums, actor=ACTOR, now=now)
-    return len(rows)
+    return current if record is None else rules_of(record, current)

@@ -48,7 +48,7 @@ def sql(
         raise CommandError(f"there is no experiment {experiment!r} in {data_dir}")
     project, one = found[-1]
     chosen = warehouse if dialect is None else warehouse.in_dialect(dialect)
-    statement = chosen.statement(one, CountingRules.of(project), epoch_microseconds(utc_now()))
+    statement = chosen.statement([(one, CountingRules.of(project))], epoch_microseconds(utc_now()))
     for setting in chosen.dialect.session(chosen.source.timeout_seconds):
         typer.echo(f"-- Its session: {setting};")
     typer.echo(statement.sql(pretty=True) + ";")

@@ -27,7 +27,7 @@ NOT_RUN = ("databricks", "snowflake", "bigquery")
 def _statement(engine: str, experiment: Experiment, **changes: Any) -> str:
     rules = CountingRules.of(a_project(reporting_timezone="America/New_York"))
     tables = replace(TABLES, **changes)
-    built = statement_of(tables, experiment, rules, DIALECTS[engine], now_us=epoch_microseconds(NOW))
+    built = statement_of(tables, [(experiment, rules)], DIALECTS[engine], now_us=epoch_microseconds(NOW))
     return built.sql(pretty=True) + "\n"
 
 

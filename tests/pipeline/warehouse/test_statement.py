@@ -18,6 +18,7 @@ from pipeline.warehouse.statement_sums import read_sums
 from tests.examples import trials
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
+SCANS = {"duckdb": "ARROW_SCAN", "postgresql": "Seq Scan on "}
 Run = Callable[[str], list[tuple[Any, ...]]]
 
 
@@ -62,17 +63,20 @@ def test_duckdb_and_postgresql_count_what_the_service_counts(
         rules = CountingRules.of(project)
         with on_duckdb(shop) as duck, on_postgresql(shop, url) as postgresql:
             assert len(experiments) > 1
-            for experiment in experiments:
-                expected = sums_here(store, experiment, least)
-                assert len(expected) > 100
-                for engine, run in {"duckdb": duck, "postgresql": postgresql}.items():
-                    counted = statement_of(
-                        TABLES,
-                        experiment,
-                        rules,
-                        DIALECTS[engine],
-                        now_us=epoch_microseconds(UNTIL),
-                        least_visitors=least,
-                    )
-                    found = read_sums(counted, experiment, run(counted.sql()))
-                    assert as_numbers(found.cells, found.products) == expected, (engine, seed)
+            expected = [sums_here(store, experiment, least) for experiment in experiments]
+            assert all(len(one) > 100 for one in expected)
+            for engine, run in {"duckdb": duck, "postgresql": postgresql}.items():
+                # All of them in one statement.
+                counted = statement_of(
+                    TABLES,
+                    [(experiment, rules) for experiment in experiments],
+                    DIALECTS[engine],
+                    now_us=epoch_microseconds(UNTIL),
+                    least_visitors=least,
+                )
+                plan = " ".join(str(row) for row in run(f"EXPLAIN {counted.sql()}"))
+                # Each table is read once.
+                assert plan.count(SCANS[engine]) == len(shop.tables), engine
+                found = read_sums(counted, run(counted.sql()))
+                for one, numbers in zip(found, expected, strict=True):
+                    assert as_numbers(one.cells, one.products) == numbers, (engine, seed)

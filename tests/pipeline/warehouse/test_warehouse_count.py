@@ -153,6 +153,41 @@ def test_segment_values_of_few_visitors_are_reported_as_one(
     assert _numbers(store, project, device_type="other")[0] == [200, 200]
 
 
+def test_an_experiment_that_cannot_be_counted_keeps_no_other_from_it(
+    store: WorkingStore, on_duckdb: DefinedSource
+) -> None:
+    with duckdb.connect(str(on_duckdb.folder / "shop.duckdb")) as connection:
+        connection.execute("ALTER TABLE exposures ADD COLUMN test TEXT DEFAULT 'Checkout'")
+        connection.execute("INSERT INTO exposures SELECT * REPLACE ('Cart' AS test) FROM exposures")
+        connection.execute(
+            "INSERT INTO exposures SELECT * REPLACE ('Menu' AS test) FROM exposures WHERE test = 'Cart'"
+        )
+    of_url = '{ name = "Seen", goal_type = "pageview", config = { url = "/cart" } }'
+    of_order = '{ name = "Ordered", goal_type = "custom_event", config = { event_name = "purchase" } }'
+    text = SOURCE.replace('experiment = "Checkout"\n', "").replace(
+        'variant = "arm"', 'variant = "arm"\nexperiment = "test"'
+    )
+    others = "".join(
+        f'[[experiments]]\nname = "{name}"\ncontrol = "A"\ngoals = [{goal}]\n'.replace("{", "{{").replace(
+            "}", "}}"
+        )
+        for name, goal in {"Cart": of_url, "Menu": of_order}.items()
+    )
+    project = store.add_project()
+    defined = described(on_duckdb.folder, "shop.duckdb", text + others)
+    with pytest.raises(UnreadableSourceError, match="'Seen' counts events of type pageview"):
+        _count(store, project, defined)
+    # Those of the two others are read by one statement, and charged once.
+    (mark,) = read_watermarks(store.settings.data_dir, project.id).values()
+    assert mark.month_rows == 1366
+    with store.warehouse.cursor() as cursor:
+        counted = {
+            one.name: published.find(cursor, one.id) is not None
+            for one in store.catalog.experiments.of_project(project.id)
+        }
+    assert counted == {"Checkout": True, "Cart": False, "Menu": True}
+
+
 def test_an_experiment_that_no_one_described_is_refused_by_its_name(
     store: WorkingStore, on_duckdb: DefinedSource
 ) -> None:

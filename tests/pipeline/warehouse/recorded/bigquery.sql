@@ -1,17 +1,6 @@
-WITH exposures_read AS (
+WITH `truelift_exposure_rows` AS (
   SELECT
     CAST(`visitor` AS STRING) AS `visitor`,
-    CASE
-      WHEN CAST(`arm` AS STRING) = 'Control'
-      THEN CAST(0 AS INT64)
-      WHEN CAST(`arm` AS STRING) = 'Treatment 1'
-      THEN CAST(1 AS INT64)
-      WHEN CAST(`arm` AS STRING) = 'var_0'
-      THEN CAST(0 AS INT64)
-      WHEN CAST(`arm` AS STRING) = 'var_1'
-      THEN CAST(1 AS INT64)
-      ELSE CAST(NULL AS INT64)
-    END AS `variant`,
     CAST(`arm` AS STRING) AS `variant_name`,
     CAST(UNIX_MICROS(TIMESTAMP(`at`)) AS INT64) AS `at`,
     NULLIF(CAST(`id` AS STRING), '') AS `event_id`,
@@ -21,7 +10,27 @@ WITH exposures_read AS (
   WHERE
     NOT CAST(`visitor` AS STRING) IS NULL
     AND NOT TRIM(CAST(`visitor` AS STRING)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
-), exposures_read_ranked AS (
+), `truelift_exposures_read` AS (
+  SELECT
+    `visitor`,
+    CASE
+      WHEN `variant_name` = 'Control'
+      THEN CAST(0 AS INT64)
+      WHEN `variant_name` = 'Treatment 1'
+      THEN CAST(1 AS INT64)
+      WHEN `variant_name` = 'var_0'
+      THEN CAST(0 AS INT64)
+      WHEN `variant_name` = 'var_1'
+      THEN CAST(1 AS INT64)
+      ELSE CAST(NULL AS INT64)
+    END AS `variant`,
+    `variant_name`,
+    `at`,
+    `event_id`,
+    `d0`,
+    `d1`
+  FROM `truelift_exposure_rows`
+), `truelift_exposures_read_ranked` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -30,8 +39,8 @@ WITH exposures_read AS (
     `d0`,
     `d1`,
     ROW_NUMBER() OVER (PARTITION BY `event_id` ORDER BY `at`, `event_id`, `visitor`, `variant_name`) AS `copy`
-  FROM `exposures_read`
-), exposures AS (
+  FROM `truelift_exposures_read`
+), `truelift_exposures` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -39,10 +48,10 @@ WITH exposures_read AS (
     `event_id`,
     `d0`,
     `d1`
-  FROM `exposures_read_ranked`
+  FROM `truelift_exposures_read_ranked`
   WHERE
     `copy` = 1 OR `event_id` IS NULL
-), ranked_exposures AS (
+), `truelift_ranked_exposures` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -52,12 +61,12 @@ WITH exposures_read AS (
     ROW_NUMBER() OVER (PARTITION BY `visitor` ORDER BY `at`, `event_id`, `variant`, `d0`, `d1`) AS `place`,
     MIN(`variant`) OVER (PARTITION BY `visitor`) AS `lowest`,
     MAX(`variant`) OVER (PARTITION BY `visitor`) AS `highest`
-  FROM `exposures`
+  FROM `truelift_exposures`
   WHERE
     `at` BETWEEN 1772355600000000 AND 1772452800000000
     AND NOT `variant` IS NULL
     AND NOT `visitor` IS NULL
-), visitors_read AS (
+), `truelift_visitors_read` AS (
   SELECT
     `visitor`,
     CASE
@@ -80,10 +89,10 @@ WITH exposures_read AS (
       THEN CAST('weekend' AS STRING)
       ELSE CAST('weekday' AS STRING)
     END AS `weekend`
-  FROM `ranked_exposures`
+  FROM `truelift_ranked_exposures`
   WHERE
     `place` = 1
-), values_d0 AS (
+), `truelift_values_d0` AS (
   SELECT
     `value`,
     `visitors`,
@@ -94,13 +103,13 @@ WITH exposures_read AS (
     SELECT
       `d0` AS `value`,
       SUM(CASE WHEN `variant` < 2 THEN CAST(1 AS INT64) ELSE CAST(0 AS INT64) END) AS `visitors`
-    FROM `visitors_read`
+    FROM `truelift_visitors_read`
     WHERE
       NOT `d0` IS NULL
     GROUP BY
       `d0`
   ) AS counted
-), merged_d0 AS (
+), `truelift_merged_d0` AS (
   SELECT
     `value`,
     CASE
@@ -114,8 +123,8 @@ WITH exposures_read AS (
       THEN CAST('other' AS STRING)
       ELSE `value`
     END AS `merged`
-  FROM `values_d0`
-), values_d1 AS (
+  FROM `truelift_values_d0`
+), `truelift_values_d1` AS (
   SELECT
     `value`,
     `visitors`,
@@ -126,13 +135,13 @@ WITH exposures_read AS (
     SELECT
       `d1` AS `value`,
       SUM(CASE WHEN `variant` < 2 THEN CAST(1 AS INT64) ELSE CAST(0 AS INT64) END) AS `visitors`
-    FROM `visitors_read`
+    FROM `truelift_visitors_read`
     WHERE
       NOT `d1` IS NULL
     GROUP BY
       `d1`
   ) AS counted
-), merged_d1 AS (
+), `truelift_merged_d1` AS (
   SELECT
     `value`,
     CASE
@@ -146,8 +155,8 @@ WITH exposures_read AS (
       THEN CAST('other' AS STRING)
       ELSE `value`
     END AS `merged`
-  FROM `values_d1`
-), visitors AS (
+  FROM `truelift_values_d1`
+), `truelift_visitors` AS (
   SELECT
     `v`.`visitor` AS `visitor`,
     `v`.`variant` AS `variant`,
@@ -156,12 +165,12 @@ WITH exposures_read AS (
     `v`.`weekend` AS `weekend`,
     `m_d0`.`merged` AS `d0`,
     `m_d1`.`merged` AS `d1`
-  FROM `visitors_read` AS v
-  LEFT JOIN `merged_d0` AS m_d0
+  FROM `truelift_visitors_read` AS v
+  LEFT JOIN `truelift_merged_d0` AS m_d0
     ON `v`.`d0` = `m_d0`.`value`
-  LEFT JOIN `merged_d1` AS m_d1
+  LEFT JOIN `truelift_merged_d1` AS m_d1
     ON `v`.`d1` = `m_d1`.`value`
-), events_read AS (
+), `truelift_events_read` AS (
   SELECT
     CAST(UNIX_MICROS(TIMESTAMP(`at`)) AS INT64) AS `at`,
     NULLIF(CAST(`id` AS STRING), '') AS `event_id`,
@@ -341,7 +350,7 @@ WITH exposures_read AS (
   WHERE
     NOT CAST(`visitor` AS STRING) IS NULL
     AND NOT TRIM(CAST(`visitor` AS STRING)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
-), events_read_ranked AS (
+), `truelift_events_read_ranked` AS (
   SELECT
     `at`,
     `event_id`,
@@ -359,8 +368,8 @@ WITH exposures_read AS (
       PARTITION BY `event_id`
       ORDER BY `at`, `event_id`, `visitor`, `name`, `transaction_id`, `cents`, `value`
     ) AS `copy`
-  FROM `events_read`
-), events AS (
+  FROM `truelift_events_read`
+), `truelift_events` AS (
   SELECT
     `at`,
     `event_id`,
@@ -374,10 +383,10 @@ WITH exposures_read AS (
     `is_plain`,
     `url`,
     `f0`
-  FROM `events_read_ranked`
+  FROM `truelift_events_read_ranked`
   WHERE
     `copy` = 1 OR `event_id` IS NULL
-), hits AS (
+), `truelift_hits` AS (
   SELECT
     `at`,
     `event_id`,
@@ -555,10 +564,10 @@ WITH exposures_read AS (
         END
       END AS INT64)
     END AS `c_r0`
-  FROM `events`
+  FROM `truelift_events`
   WHERE
     `name` IN ('purchase')
-), orders_once AS (
+), `truelift_orders_once` AS (
   SELECT
     *,
     ROW_NUMBER() OVER (
@@ -569,8 +578,8 @@ WITH exposures_read AS (
       END
       ORDER BY `at`, `event_id`, `visitor`, `name`, `transaction_id`, `cents`, `value`
     ) AS `p_r0`
-  FROM `hits`
-), joined AS (
+  FROM `truelift_hits`
+), `truelift_joined` AS (
   SELECT
     `v`.`visitor` AS `visitor`,
     `v`.`variant` AS `variant`,
@@ -606,8 +615,8 @@ WITH exposures_read AS (
       ELSE CAST(0 AS INT64)
     END AS `t_r0`,
     `e`.`c_r0` AS `c_r0`
-  FROM `visitors` AS v
-  JOIN `orders_once` AS e
+  FROM `truelift_visitors` AS v
+  JOIN `truelift_orders_once` AS e
     ON `v`.`visitor` = `e`.`visitor`
     AND (
       `e`.`at` - `v`.`first_at`
@@ -615,7 +624,7 @@ WITH exposures_read AS (
     AND `e`.`at` <= 1772452800000000
   WHERE
     `v`.`variant` < 2
-), outcomes AS (
+), `truelift_outcomes` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -625,7 +634,7 @@ WITH exposures_read AS (
     `weekend`,
     MIN(CASE WHEN `t_r0` = 1 AND `is_refund` = 0 THEN `at` ELSE CAST(NULL AS INT64) END) AS `at_0`,
     CAST(SUM(CASE WHEN `t_r0` = 1 THEN `c_r0` ELSE CAST(0 AS INT64) END) AS INT64) AS `cents_0`
-  FROM `joined`
+  FROM `truelift_joined`
   GROUP BY
     `visitor`,
     `variant`,
@@ -633,7 +642,7 @@ WITH exposures_read AS (
     `d0`,
     `d1`,
     `weekend`
-), visitor_values AS (
+), `truelift_visitor_values` AS (
   SELECT
     *,
     CAST(`cents_0` AS BIGNUMERIC) AS `v_money_0`,
@@ -644,15 +653,15 @@ WITH exposures_read AS (
       THEN CAST(-1000000000000000 AS INT64)
       ELSE `cents_0`
     END AS BIGNUMERIC) AS `k_money_0`
-  FROM `outcomes`
-), powers AS (
+  FROM `truelift_outcomes`
+), `truelift_powers` AS (
   SELECT
     *,
     CAST(DIV((
       `k_money_0` * `k_money_0`
     ), CAST(1000000000000000 AS BIGNUMERIC)) AS BIGNUMERIC) AS `h_money_0`
-  FROM `visitor_values`
-), cap_0 AS (
+  FROM `truelift_visitor_values`
+), `truelift_cap_0` AS (
   SELECT
     CAST(0 AS INT64) AS `variant`,
     CAST(0 AS INT64) AS `first_day`,
@@ -662,7 +671,7 @@ WITH exposures_read AS (
       `cents_0` AS `y`,
       CAST(ROW_NUMBER() OVER (ORDER BY `cents_0`) AS INT64) AS `place`,
       COUNT(*) OVER () AS `visitors`
-    FROM `outcomes`
+    FROM `truelift_outcomes`
     WHERE
       `cents_0` > 0
   ) AS ranked
@@ -672,7 +681,7 @@ WITH exposures_read AS (
     ) >= (
       `visitors` * 99000000
     )
-), raw_products AS (
+), `truelift_raw_products` AS (
   SELECT
     *,
     `cents_0` AS `raw_0`,
@@ -680,17 +689,17 @@ WITH exposures_read AS (
       WHEN `cents_0` > (
         SELECT
           `cap`
-        FROM `cap_0`
+        FROM `truelift_cap_0`
       )
       THEN CAST((
         SELECT
           `cap`
-        FROM `cap_0`
+        FROM `truelift_cap_0`
       ) AS INT64)
       ELSE CAST(`cents_0` AS INT64)
     END AS BIGNUMERIC) AS `y_0`
-  FROM `outcomes`
-), clamped AS (
+  FROM `truelift_outcomes`
+), `truelift_clamped` AS (
   SELECT
     *,
     CAST(CASE
@@ -700,16 +709,17 @@ WITH exposures_read AS (
       THEN CAST(-1000000000000000 AS INT64)
       ELSE `y_0`
     END AS BIGNUMERIC) AS `ky_0`
-  FROM `raw_products`
-), valued AS (
+  FROM `truelift_raw_products`
+), `truelift_valued` AS (
   SELECT
     *,
     CAST(DIV((
       `ky_0` * `ky_0`
     ), CAST(1000000000000000 AS BIGNUMERIC)) AS BIGNUMERIC) AS `hyy_0`
-  FROM `clamped`
+  FROM `truelift_clamped`
 )
 SELECT
+  CAST(0 AS INT64) AS `experiment`,
   CAST('cohorts' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -745,7 +755,7 @@ SELECT
       )
     )
   ) AS BIGNUMERIC) AS STRING) AS `n4`
-FROM `powers`
+FROM `truelift_powers`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`),
@@ -755,6 +765,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS INT64) AS `experiment`,
   CAST('products' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -796,7 +807,7 @@ SELECT
       )
     )
   ) AS BIGNUMERIC) AS STRING) AS `n4`
-FROM `valued`
+FROM `truelift_valued`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`),
@@ -806,6 +817,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS INT64) AS `experiment`,
   CAST('visitors' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -833,7 +845,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `visitors`
+FROM `truelift_visitors`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`),
@@ -843,6 +855,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS INT64) AS `experiment`,
   CAST('conversions' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -872,7 +885,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `outcomes`
+FROM `truelift_outcomes`
 WHERE
   NOT `at_0` IS NULL
 GROUP BY
@@ -907,6 +920,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS INT64) AS `experiment`,
   CAST('days' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -936,7 +950,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `joined`
+FROM `truelift_joined`
 WHERE
   `is_before` = 0
 GROUP BY
@@ -971,6 +985,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS INT64) AS `experiment`,
   CAST('since' AS STRING) AS `kind`,
   CAST(-1 AS INT64) AS `dimension`,
   CAST((
@@ -986,7 +1001,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `outcomes`
+FROM `truelift_outcomes`
 WHERE
   NOT `at_0` IS NULL
   AND (
@@ -1008,6 +1023,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS INT64) AS `experiment`,
   CAST('cap' AS STRING) AS `kind`,
   CAST(-1 AS INT64) AS `dimension`,
   CAST(NULL AS STRING) AS `value`,
@@ -1019,7 +1035,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `cap_0`
+FROM `truelift_cap_0`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`)

@@ -1,17 +1,6 @@
-WITH exposures_read AS (
+WITH `truelift_exposure_rows` AS (
   SELECT
     CAST(`visitor` AS STRING) AS `visitor`,
-    CASE
-      WHEN CAST(`arm` AS STRING) = 'Control'
-      THEN CAST(0 AS BIGINT)
-      WHEN CAST(`arm` AS STRING) = 'Treatment 1'
-      THEN CAST(1 AS BIGINT)
-      WHEN CAST(`arm` AS STRING) = 'var_0'
-      THEN CAST(0 AS BIGINT)
-      WHEN CAST(`arm` AS STRING) = 'var_1'
-      THEN CAST(1 AS BIGINT)
-      ELSE CAST(NULL AS BIGINT)
-    END AS `variant`,
     CAST(`arm` AS STRING) AS `variant_name`,
     CAST(UNIX_MICROS(CAST(`at` AS TIMESTAMP_LTZ)) AS BIGINT) AS `at`,
     NULLIF(CAST(`id` AS STRING), '') AS `event_id`,
@@ -21,7 +10,27 @@ WITH exposures_read AS (
   WHERE
     NOT CAST(`visitor` AS STRING) IS NULL
     AND NOT TRIM(CAST(`visitor` AS STRING)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
-), exposures_read_ranked AS (
+), `truelift_exposures_read` AS (
+  SELECT
+    `visitor`,
+    CASE
+      WHEN `variant_name` = 'Control'
+      THEN CAST(0 AS BIGINT)
+      WHEN `variant_name` = 'Treatment 1'
+      THEN CAST(1 AS BIGINT)
+      WHEN `variant_name` = 'var_0'
+      THEN CAST(0 AS BIGINT)
+      WHEN `variant_name` = 'var_1'
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(NULL AS BIGINT)
+    END AS `variant`,
+    `variant_name`,
+    `at`,
+    `event_id`,
+    `d0`,
+    `d1`
+  FROM `truelift_exposure_rows`
+), `truelift_exposures_read_ranked` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -30,8 +39,8 @@ WITH exposures_read AS (
     `d0`,
     `d1`,
     ROW_NUMBER() OVER (PARTITION BY `event_id` ORDER BY `at`, `event_id`, `visitor`, `variant_name`) AS `copy`
-  FROM `exposures_read`
-), exposures AS (
+  FROM `truelift_exposures_read`
+), `truelift_exposures` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -39,10 +48,10 @@ WITH exposures_read AS (
     `event_id`,
     `d0`,
     `d1`
-  FROM `exposures_read_ranked`
+  FROM `truelift_exposures_read_ranked`
   WHERE
     `copy` = 1 OR `event_id` IS NULL
-), ranked_exposures AS (
+), `truelift_ranked_exposures` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -52,12 +61,12 @@ WITH exposures_read AS (
     ROW_NUMBER() OVER (PARTITION BY `visitor` ORDER BY `at`, `event_id`, `variant`, `d0`, `d1`) AS `place`,
     MIN(`variant`) OVER (PARTITION BY `visitor`) AS `lowest`,
     MAX(`variant`) OVER (PARTITION BY `visitor`) AS `highest`
-  FROM `exposures`
+  FROM `truelift_exposures`
   WHERE
     `at` BETWEEN 1772355600000000 AND 1772452800000000
     AND NOT `variant` IS NULL
     AND NOT `visitor` IS NULL
-), visitors_read AS (
+), `truelift_visitors_read` AS (
   SELECT
     `visitor`,
     CASE
@@ -82,10 +91,10 @@ WITH exposures_read AS (
       THEN CAST('weekend' AS STRING)
       ELSE CAST('weekday' AS STRING)
     END AS `weekend`
-  FROM `ranked_exposures`
+  FROM `truelift_ranked_exposures`
   WHERE
     `place` = 1
-), values_d0 AS (
+), `truelift_values_d0` AS (
   SELECT
     `value`,
     `visitors`,
@@ -96,13 +105,13 @@ WITH exposures_read AS (
     SELECT
       `d0` AS `value`,
       SUM(CASE WHEN `variant` < 2 THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS `visitors`
-    FROM `visitors_read`
+    FROM `truelift_visitors_read`
     WHERE
       NOT `d0` IS NULL
     GROUP BY
       `d0`
   ) AS counted
-), merged_d0 AS (
+), `truelift_merged_d0` AS (
   SELECT
     `value`,
     CASE
@@ -116,8 +125,8 @@ WITH exposures_read AS (
       THEN CAST('other' AS STRING)
       ELSE `value`
     END AS `merged`
-  FROM `values_d0`
-), values_d1 AS (
+  FROM `truelift_values_d0`
+), `truelift_values_d1` AS (
   SELECT
     `value`,
     `visitors`,
@@ -128,13 +137,13 @@ WITH exposures_read AS (
     SELECT
       `d1` AS `value`,
       SUM(CASE WHEN `variant` < 2 THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS `visitors`
-    FROM `visitors_read`
+    FROM `truelift_visitors_read`
     WHERE
       NOT `d1` IS NULL
     GROUP BY
       `d1`
   ) AS counted
-), merged_d1 AS (
+), `truelift_merged_d1` AS (
   SELECT
     `value`,
     CASE
@@ -148,8 +157,8 @@ WITH exposures_read AS (
       THEN CAST('other' AS STRING)
       ELSE `value`
     END AS `merged`
-  FROM `values_d1`
-), visitors AS (
+  FROM `truelift_values_d1`
+), `truelift_visitors` AS (
   SELECT
     `v`.`visitor` AS `visitor`,
     `v`.`variant` AS `variant`,
@@ -158,12 +167,12 @@ WITH exposures_read AS (
     `v`.`weekend` AS `weekend`,
     `m_d0`.`merged` AS `d0`,
     `m_d1`.`merged` AS `d1`
-  FROM `visitors_read` AS v
-  LEFT JOIN `merged_d0` AS m_d0
+  FROM `truelift_visitors_read` AS v
+  LEFT JOIN `truelift_merged_d0` AS m_d0
     ON `v`.`d0` = `m_d0`.`value`
-  LEFT JOIN `merged_d1` AS m_d1
+  LEFT JOIN `truelift_merged_d1` AS m_d1
     ON `v`.`d1` = `m_d1`.`value`
-), events_read AS (
+), `truelift_events_read` AS (
   SELECT
     CAST(UNIX_MICROS(CAST(`at` AS TIMESTAMP_LTZ)) AS BIGINT) AS `at`,
     NULLIF(CAST(`id` AS STRING), '') AS `event_id`,
@@ -343,7 +352,7 @@ WITH exposures_read AS (
   WHERE
     NOT CAST(`visitor` AS STRING) IS NULL
     AND NOT TRIM(CAST(`visitor` AS STRING)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
-), events_read_ranked AS (
+), `truelift_events_read_ranked` AS (
   SELECT
     `at`,
     `event_id`,
@@ -361,8 +370,8 @@ WITH exposures_read AS (
       PARTITION BY `event_id`
       ORDER BY `at`, `event_id`, `visitor`, `name`, `transaction_id`, `cents`, `value`
     ) AS `copy`
-  FROM `events_read`
-), events AS (
+  FROM `truelift_events_read`
+), `truelift_events` AS (
   SELECT
     `at`,
     `event_id`,
@@ -376,10 +385,10 @@ WITH exposures_read AS (
     `is_plain`,
     `url`,
     `f0`
-  FROM `events_read_ranked`
+  FROM `truelift_events_read_ranked`
   WHERE
     `copy` = 1 OR `event_id` IS NULL
-), hits AS (
+), `truelift_hits` AS (
   SELECT
     `at`,
     `event_id`,
@@ -557,10 +566,10 @@ WITH exposures_read AS (
         END
       END AS BIGINT)
     END AS `c_r0`
-  FROM `events`
+  FROM `truelift_events`
   WHERE
     `name` IN ('purchase')
-), orders_once AS (
+), `truelift_orders_once` AS (
   SELECT
     *,
     ROW_NUMBER() OVER (
@@ -571,8 +580,8 @@ WITH exposures_read AS (
       END
       ORDER BY `at`, `event_id`, `visitor`, `name`, `transaction_id`, `cents`, `value`
     ) AS `p_r0`
-  FROM `hits`
-), joined AS (
+  FROM `truelift_hits`
+), `truelift_joined` AS (
   SELECT
     `v`.`visitor` AS `visitor`,
     `v`.`variant` AS `variant`,
@@ -608,8 +617,8 @@ WITH exposures_read AS (
       ELSE CAST(0 AS BIGINT)
     END AS `t_r0`,
     `e`.`c_r0` AS `c_r0`
-  FROM `visitors` AS v
-  JOIN `orders_once` AS e
+  FROM `truelift_visitors` AS v
+  JOIN `truelift_orders_once` AS e
     ON `v`.`visitor` = `e`.`visitor`
     AND (
       `e`.`at` - `v`.`first_at`
@@ -617,7 +626,7 @@ WITH exposures_read AS (
     AND `e`.`at` <= 1772452800000000
   WHERE
     `v`.`variant` < 2
-), outcomes AS (
+), `truelift_outcomes` AS (
   SELECT
     `visitor`,
     `variant`,
@@ -627,7 +636,7 @@ WITH exposures_read AS (
     `weekend`,
     MIN(CASE WHEN `t_r0` = 1 AND `is_refund` = 0 THEN `at` ELSE CAST(NULL AS BIGINT) END) AS `at_0`,
     CAST(SUM(CASE WHEN `t_r0` = 1 THEN `c_r0` ELSE CAST(0 AS BIGINT) END) AS BIGINT) AS `cents_0`
-  FROM `joined`
+  FROM `truelift_joined`
   GROUP BY
     `visitor`,
     `variant`,
@@ -635,7 +644,7 @@ WITH exposures_read AS (
     `d0`,
     `d1`,
     `weekend`
-), visitor_values AS (
+), `truelift_visitor_values` AS (
   SELECT
     *,
     CAST(`cents_0` AS DECIMAL(38, 0)) AS `v_money_0`,
@@ -646,15 +655,15 @@ WITH exposures_read AS (
       THEN CAST(-1000000000000000 AS BIGINT)
       ELSE `cents_0`
     END AS DECIMAL(38, 0)) AS `k_money_0`
-  FROM `outcomes`
-), powers AS (
+  FROM `truelift_outcomes`
+), `truelift_powers` AS (
   SELECT
     *,
     CAST((
       `k_money_0` * `k_money_0`
     ) DIV CAST(1000000000000000 AS DECIMAL(38, 0)) AS DECIMAL(38, 0)) AS `h_money_0`
-  FROM `visitor_values`
-), cap_0 AS (
+  FROM `truelift_visitor_values`
+), `truelift_cap_0` AS (
   SELECT
     CAST(0 AS BIGINT) AS `variant`,
     CAST(0 AS BIGINT) AS `first_day`,
@@ -664,7 +673,7 @@ WITH exposures_read AS (
       `cents_0` AS `y`,
       CAST(ROW_NUMBER() OVER (ORDER BY `cents_0`) AS BIGINT) AS `place`,
       COUNT(*) OVER () AS `visitors`
-    FROM `outcomes`
+    FROM `truelift_outcomes`
     WHERE
       `cents_0` > 0
   ) AS ranked
@@ -674,7 +683,7 @@ WITH exposures_read AS (
     ) >= (
       `visitors` * 99000000
     )
-), raw_products AS (
+), `truelift_raw_products` AS (
   SELECT
     *,
     `cents_0` AS `raw_0`,
@@ -682,17 +691,17 @@ WITH exposures_read AS (
       WHEN `cents_0` > (
         SELECT
           `cap`
-        FROM `cap_0`
+        FROM `truelift_cap_0`
       )
       THEN CAST((
         SELECT
           `cap`
-        FROM `cap_0`
+        FROM `truelift_cap_0`
       ) AS BIGINT)
       ELSE CAST(`cents_0` AS BIGINT)
     END AS DECIMAL(38, 0)) AS `y_0`
-  FROM `outcomes`
-), clamped AS (
+  FROM `truelift_outcomes`
+), `truelift_clamped` AS (
   SELECT
     *,
     CAST(CASE
@@ -702,16 +711,17 @@ WITH exposures_read AS (
       THEN CAST(-1000000000000000 AS BIGINT)
       ELSE `y_0`
     END AS DECIMAL(38, 0)) AS `ky_0`
-  FROM `raw_products`
-), valued AS (
+  FROM `truelift_raw_products`
+), `truelift_valued` AS (
   SELECT
     *,
     CAST((
       `ky_0` * `ky_0`
     ) DIV CAST(1000000000000000 AS DECIMAL(38, 0)) AS DECIMAL(38, 0)) AS `hyy_0`
-  FROM `clamped`
+  FROM `truelift_clamped`
 )
 SELECT
+  CAST(0 AS BIGINT) AS `experiment`,
   CAST('cohorts' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -747,7 +757,7 @@ SELECT
       )
     )
   ) AS DECIMAL(38, 0)) AS STRING) AS `n4`
-FROM `powers`
+FROM `truelift_powers`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`),
@@ -757,6 +767,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS `experiment`,
   CAST('products' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -798,7 +809,7 @@ SELECT
       )
     )
   ) AS DECIMAL(38, 0)) AS STRING) AS `n4`
-FROM `valued`
+FROM `truelift_valued`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`),
@@ -808,6 +819,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS `experiment`,
   CAST('visitors' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -835,7 +847,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `visitors`
+FROM `truelift_visitors`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`),
@@ -845,6 +857,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS `experiment`,
   CAST('conversions' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -874,7 +887,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `outcomes`
+FROM `truelift_outcomes`
 WHERE
   NOT `at_0` IS NULL
 GROUP BY
@@ -909,6 +922,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS `experiment`,
   CAST('days' AS STRING) AS `kind`,
   CASE
     WHEN GROUPING(`d0`) = 0
@@ -940,7 +954,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `joined`
+FROM `truelift_joined`
 WHERE
   `is_before` = 0
 GROUP BY
@@ -975,6 +989,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS `experiment`,
   CAST('since' AS STRING) AS `kind`,
   CAST(-1 AS BIGINT) AS `dimension`,
   CAST((
@@ -990,7 +1005,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `outcomes`
+FROM `truelift_outcomes`
 WHERE
   NOT `at_0` IS NULL
   AND (
@@ -1012,6 +1027,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS `experiment`,
   CAST('cap' AS STRING) AS `kind`,
   CAST(-1 AS BIGINT) AS `dimension`,
   CAST(NULL AS STRING) AS `value`,
@@ -1023,7 +1039,7 @@ SELECT
   NULL AS `n2`,
   NULL AS `n3`,
   NULL AS `n4`
-FROM `cap_0`
+FROM `truelift_cap_0`
 GROUP BY
   GROUPING SETS (
     (`variant`, `first_day`)

@@ -1,17 +1,6 @@
-WITH exposures_read AS (
+WITH "truelift_exposure_rows" AS (
   SELECT
     CAST("visitor" AS VARCHAR) AS "visitor",
-    CASE
-      WHEN CAST("arm" AS VARCHAR) = 'Control'
-      THEN CAST(0 AS BIGINT)
-      WHEN CAST("arm" AS VARCHAR) = 'Treatment 1'
-      THEN CAST(1 AS BIGINT)
-      WHEN CAST("arm" AS VARCHAR) = 'var_0'
-      THEN CAST(0 AS BIGINT)
-      WHEN CAST("arm" AS VARCHAR) = 'var_1'
-      THEN CAST(1 AS BIGINT)
-      ELSE CAST(NULL AS BIGINT)
-    END AS "variant",
     CAST("arm" AS VARCHAR) AS "variant_name",
     CAST(DATE_PART(EPOCH_MICROSECOND, "at") AS BIGINT) AS "at",
     NULLIF(CAST("id" AS VARCHAR), '') AS "event_id",
@@ -21,7 +10,27 @@ WITH exposures_read AS (
   WHERE
     NOT CAST("visitor" AS VARCHAR) IS NULL
     AND NOT TRIM(CAST("visitor" AS VARCHAR)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
-), exposures_read_ranked AS (
+), "truelift_exposures_read" AS (
+  SELECT
+    "visitor",
+    CASE
+      WHEN "variant_name" = 'Control'
+      THEN CAST(0 AS BIGINT)
+      WHEN "variant_name" = 'Treatment 1'
+      THEN CAST(1 AS BIGINT)
+      WHEN "variant_name" = 'var_0'
+      THEN CAST(0 AS BIGINT)
+      WHEN "variant_name" = 'var_1'
+      THEN CAST(1 AS BIGINT)
+      ELSE CAST(NULL AS BIGINT)
+    END AS "variant",
+    "variant_name",
+    "at",
+    "event_id",
+    "d0",
+    "d1"
+  FROM "truelift_exposure_rows"
+), "truelift_exposures_read_ranked" AS (
   SELECT
     "visitor",
     "variant",
@@ -33,8 +42,8 @@ WITH exposures_read AS (
       PARTITION BY "event_id"
       ORDER BY "at" NULLS FIRST, "event_id" NULLS FIRST, "visitor" NULLS FIRST, "variant_name" NULLS FIRST
     ) AS "copy"
-  FROM "exposures_read"
-), exposures AS (
+  FROM "truelift_exposures_read"
+), "truelift_exposures" AS (
   SELECT
     "visitor",
     "variant",
@@ -42,10 +51,10 @@ WITH exposures_read AS (
     "event_id",
     "d0",
     "d1"
-  FROM "exposures_read_ranked"
+  FROM "truelift_exposures_read_ranked"
   WHERE
     "copy" = 1 OR "event_id" IS NULL
-), ranked_exposures AS (
+), "truelift_ranked_exposures" AS (
   SELECT
     "visitor",
     "variant",
@@ -58,12 +67,12 @@ WITH exposures_read AS (
     ) AS "place",
     MIN("variant") OVER (PARTITION BY "visitor") AS "lowest",
     MAX("variant") OVER (PARTITION BY "visitor") AS "highest"
-  FROM "exposures"
+  FROM "truelift_exposures"
   WHERE
     "at" BETWEEN 1772355600000000 AND 1772452800000000
     AND NOT "variant" IS NULL
     AND NOT "visitor" IS NULL
-), visitors_read AS (
+), "truelift_visitors_read" AS (
   SELECT
     "visitor",
     CASE
@@ -100,10 +109,10 @@ WITH exposures_read AS (
       THEN CAST('weekend' AS VARCHAR)
       ELSE CAST('weekday' AS VARCHAR)
     END AS "weekend"
-  FROM "ranked_exposures"
+  FROM "truelift_ranked_exposures"
   WHERE
     "place" = 1
-), values_d0 AS (
+), "truelift_values_d0" AS (
   SELECT
     "value",
     "visitors",
@@ -117,13 +126,13 @@ WITH exposures_read AS (
     SELECT
       "d0" AS "value",
       SUM(CASE WHEN "variant" < 2 THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS "visitors"
-    FROM "visitors_read"
+    FROM "truelift_visitors_read"
     WHERE
       NOT "d0" IS NULL
     GROUP BY
       "d0"
   ) AS counted
-), merged_d0 AS (
+), "truelift_merged_d0" AS (
   SELECT
     "value",
     CASE
@@ -137,8 +146,8 @@ WITH exposures_read AS (
       THEN CAST('other' AS VARCHAR)
       ELSE "value"
     END AS "merged"
-  FROM "values_d0"
-), values_d1 AS (
+  FROM "truelift_values_d0"
+), "truelift_values_d1" AS (
   SELECT
     "value",
     "visitors",
@@ -152,13 +161,13 @@ WITH exposures_read AS (
     SELECT
       "d1" AS "value",
       SUM(CASE WHEN "variant" < 2 THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END) AS "visitors"
-    FROM "visitors_read"
+    FROM "truelift_visitors_read"
     WHERE
       NOT "d1" IS NULL
     GROUP BY
       "d1"
   ) AS counted
-), merged_d1 AS (
+), "truelift_merged_d1" AS (
   SELECT
     "value",
     CASE
@@ -172,8 +181,8 @@ WITH exposures_read AS (
       THEN CAST('other' AS VARCHAR)
       ELSE "value"
     END AS "merged"
-  FROM "values_d1"
-), visitors AS (
+  FROM "truelift_values_d1"
+), "truelift_visitors" AS (
   SELECT
     "v"."visitor" AS "visitor",
     "v"."variant" AS "variant",
@@ -182,12 +191,12 @@ WITH exposures_read AS (
     "v"."weekend" AS "weekend",
     "m_d0"."merged" AS "d0",
     "m_d1"."merged" AS "d1"
-  FROM "visitors_read" AS v
-  LEFT JOIN "merged_d0" AS m_d0
+  FROM "truelift_visitors_read" AS v
+  LEFT JOIN "truelift_merged_d0" AS m_d0
     ON "v"."d0" = "m_d0"."value"
-  LEFT JOIN "merged_d1" AS m_d1
+  LEFT JOIN "truelift_merged_d1" AS m_d1
     ON "v"."d1" = "m_d1"."value"
-), events_read AS (
+), "truelift_events_read" AS (
   SELECT
     CAST(DATE_PART(EPOCH_MICROSECOND, "at") AS BIGINT) AS "at",
     NULLIF(CAST("id" AS VARCHAR), '') AS "event_id",
@@ -367,7 +376,7 @@ WITH exposures_read AS (
   WHERE
     NOT CAST("visitor" AS VARCHAR) IS NULL
     AND NOT TRIM(CAST("visitor" AS VARCHAR)) IN ('', 'NaN', '[object Object]', 'null', 'undefined')
-), events_read_ranked AS (
+), "truelift_events_read_ranked" AS (
   SELECT
     "at",
     "event_id",
@@ -385,8 +394,8 @@ WITH exposures_read AS (
       PARTITION BY "event_id"
       ORDER BY "at" NULLS FIRST, "event_id" NULLS FIRST, "visitor" NULLS FIRST, "name" NULLS FIRST, "transaction_id" NULLS FIRST, "cents" NULLS FIRST, "value" NULLS FIRST
     ) AS "copy"
-  FROM "events_read"
-), events AS (
+  FROM "truelift_events_read"
+), "truelift_events" AS (
   SELECT
     "at",
     "event_id",
@@ -400,10 +409,10 @@ WITH exposures_read AS (
     "is_plain",
     "url",
     "f0"
-  FROM "events_read_ranked"
+  FROM "truelift_events_read_ranked"
   WHERE
     "copy" = 1 OR "event_id" IS NULL
-), hits AS (
+), "truelift_hits" AS (
   SELECT
     "at",
     "event_id",
@@ -581,10 +590,10 @@ WITH exposures_read AS (
         END
       END AS BIGINT)
     END AS "c_r0"
-  FROM "events"
+  FROM "truelift_events"
   WHERE
     "name" IN ('purchase')
-), orders_once AS (
+), "truelift_orders_once" AS (
   SELECT
     *,
     ROW_NUMBER() OVER (
@@ -595,8 +604,8 @@ WITH exposures_read AS (
       END
       ORDER BY "at" NULLS FIRST, "event_id" NULLS FIRST, "visitor" NULLS FIRST, "name" NULLS FIRST, "transaction_id" NULLS FIRST, "cents" NULLS FIRST, "value" NULLS FIRST
     ) AS "p_r0"
-  FROM "hits"
-), joined AS (
+  FROM "truelift_hits"
+), "truelift_joined" AS (
   SELECT
     "v"."visitor" AS "visitor",
     "v"."variant" AS "variant",
@@ -632,8 +641,8 @@ WITH exposures_read AS (
       ELSE CAST(0 AS BIGINT)
     END AS "t_r0",
     "e"."c_r0" AS "c_r0"
-  FROM "visitors" AS v
-  JOIN "orders_once" AS e
+  FROM "truelift_visitors" AS v
+  JOIN "truelift_orders_once" AS e
     ON "v"."visitor" = "e"."visitor"
     AND (
       "e"."at" - "v"."first_at"
@@ -641,7 +650,7 @@ WITH exposures_read AS (
     AND "e"."at" <= 1772452800000000
   WHERE
     "v"."variant" < 2
-), outcomes AS (
+), "truelift_outcomes" AS (
   SELECT
     "visitor",
     "variant",
@@ -651,7 +660,7 @@ WITH exposures_read AS (
     "weekend",
     MIN(CASE WHEN "t_r0" = 1 AND "is_refund" = 0 THEN "at" ELSE CAST(NULL AS BIGINT) END) AS "at_0",
     CAST(SUM(CASE WHEN "t_r0" = 1 THEN "c_r0" ELSE CAST(0 AS BIGINT) END) AS BIGINT) AS "cents_0"
-  FROM "joined"
+  FROM "truelift_joined"
   GROUP BY
     "visitor",
     "variant",
@@ -659,7 +668,7 @@ WITH exposures_read AS (
     "d0",
     "d1",
     "weekend"
-), visitor_values AS (
+), "truelift_visitor_values" AS (
   SELECT
     *,
     CAST("cents_0" AS DECIMAL(38, 0)) AS "v_money_0",
@@ -670,8 +679,8 @@ WITH exposures_read AS (
       THEN CAST(-1000000000000000 AS BIGINT)
       ELSE "cents_0"
     END AS DECIMAL(38, 0)) AS "k_money_0"
-  FROM "outcomes"
-), powers AS (
+  FROM "truelift_outcomes"
+), "truelift_powers" AS (
   SELECT
     *,
     CAST((
@@ -683,8 +692,8 @@ WITH exposures_read AS (
         ) % CAST(1000000000000000 AS DECIMAL(38, 0))
       )
     ) / CAST(1000000000000000 AS DECIMAL(38, 0)) AS DECIMAL(38, 0)) AS "h_money_0"
-  FROM "visitor_values"
-), cap_0 AS (
+  FROM "truelift_visitor_values"
+), "truelift_cap_0" AS (
   SELECT
     CAST(0 AS BIGINT) AS "variant",
     CAST(0 AS BIGINT) AS "first_day",
@@ -694,7 +703,7 @@ WITH exposures_read AS (
       "cents_0" AS "y",
       CAST(ROW_NUMBER() OVER (ORDER BY "cents_0" NULLS FIRST) AS BIGINT) AS "place",
       COUNT(*) OVER () AS "visitors"
-    FROM "outcomes"
+    FROM "truelift_outcomes"
     WHERE
       "cents_0" > 0
   ) AS ranked
@@ -704,7 +713,7 @@ WITH exposures_read AS (
     ) >= (
       "visitors" * 99000000
     )
-), raw_products AS (
+), "truelift_raw_products" AS (
   SELECT
     *,
     "cents_0" AS "raw_0",
@@ -712,17 +721,17 @@ WITH exposures_read AS (
       WHEN "cents_0" > (
         SELECT
           "cap"
-        FROM "cap_0"
+        FROM "truelift_cap_0"
       )
       THEN CAST((
         SELECT
           "cap"
-        FROM "cap_0"
+        FROM "truelift_cap_0"
       ) AS BIGINT)
       ELSE CAST("cents_0" AS BIGINT)
     END AS DECIMAL(38, 0)) AS "y_0"
-  FROM "outcomes"
-), clamped AS (
+  FROM "truelift_outcomes"
+), "truelift_clamped" AS (
   SELECT
     *,
     CAST(CASE
@@ -732,8 +741,8 @@ WITH exposures_read AS (
       THEN CAST(-1000000000000000 AS BIGINT)
       ELSE "y_0"
     END AS DECIMAL(38, 0)) AS "ky_0"
-  FROM "raw_products"
-), valued AS (
+  FROM "truelift_raw_products"
+), "truelift_valued" AS (
   SELECT
     *,
     CAST((
@@ -745,9 +754,10 @@ WITH exposures_read AS (
         ) % CAST(1000000000000000 AS DECIMAL(38, 0))
       )
     ) / CAST(1000000000000000 AS DECIMAL(38, 0)) AS DECIMAL(38, 0)) AS "hyy_0"
-  FROM "clamped"
+  FROM "truelift_clamped"
 )
 SELECT
+  CAST(0 AS BIGINT) AS "experiment",
   CAST('cohorts' AS VARCHAR) AS "kind",
   CASE
     WHEN GROUPING("d0") = 0
@@ -783,7 +793,7 @@ SELECT
       )
     )
   ) AS DECIMAL(38, 0)) AS VARCHAR) AS "n4"
-FROM "powers"
+FROM "truelift_powers"
 GROUP BY
   GROUPING SETS (
     ("variant", "first_day"),
@@ -793,6 +803,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS "experiment",
   CAST('products' AS VARCHAR) AS "kind",
   CASE
     WHEN GROUPING("d0") = 0
@@ -834,7 +845,7 @@ SELECT
       )
     )
   ) AS DECIMAL(38, 0)) AS VARCHAR) AS "n4"
-FROM "valued"
+FROM "truelift_valued"
 GROUP BY
   GROUPING SETS (
     ("variant", "first_day"),
@@ -844,6 +855,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS "experiment",
   CAST('visitors' AS VARCHAR) AS "kind",
   CASE
     WHEN GROUPING("d0") = 0
@@ -871,7 +883,7 @@ SELECT
   NULL AS "n2",
   NULL AS "n3",
   NULL AS "n4"
-FROM "visitors"
+FROM "truelift_visitors"
 GROUP BY
   GROUPING SETS (
     ("variant", "first_day"),
@@ -881,6 +893,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS "experiment",
   CAST('conversions' AS VARCHAR) AS "kind",
   CASE
     WHEN GROUPING("d0") = 0
@@ -916,7 +929,7 @@ SELECT
   NULL AS "n2",
   NULL AS "n3",
   NULL AS "n4"
-FROM "outcomes"
+FROM "truelift_outcomes"
 WHERE
   NOT "at_0" IS NULL
 GROUP BY
@@ -975,6 +988,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS "experiment",
   CAST('days' AS VARCHAR) AS "kind",
   CASE
     WHEN GROUPING("d0") = 0
@@ -1012,7 +1026,7 @@ SELECT
   NULL AS "n2",
   NULL AS "n3",
   NULL AS "n4"
-FROM "joined"
+FROM "truelift_joined"
 WHERE
   "is_before" = 0
 GROUP BY
@@ -1071,6 +1085,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS "experiment",
   CAST('since' AS VARCHAR) AS "kind",
   CAST(-1 AS BIGINT) AS "dimension",
   CAST((
@@ -1092,7 +1107,7 @@ SELECT
   NULL AS "n2",
   NULL AS "n3",
   NULL AS "n4"
-FROM "outcomes"
+FROM "truelift_outcomes"
 WHERE
   NOT "at_0" IS NULL
   AND (
@@ -1126,6 +1141,7 @@ GROUP BY
   )
 UNION ALL
 SELECT
+  CAST(0 AS BIGINT) AS "experiment",
   CAST('cap' AS VARCHAR) AS "kind",
   CAST(-1 AS BIGINT) AS "dimension",
   CAST(NULL AS VARCHAR) AS "value",
@@ -1137,7 +1153,7 @@ SELECT
   NULL AS "n2",
   NULL AS "n3",
   NULL AS "n4"
-FROM "cap_0"
+FROM "truelift_cap_0"
 GROUP BY
   GROUPING SETS (
     ("variant", "first_day")
