@@ -29,6 +29,7 @@ from pipeline.store.catalog.errors import (
     PlanLimitError,
     QueueFullError,
     RoleTooLowError,
+    SharingForbiddenError,
 )
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
@@ -69,6 +70,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "open_risks": ErrorCode(422),
     "rollout_conflict": ErrorCode(422),
     "no_rollout": ErrorCode(422),
+    "sharing_forbidden": ErrorCode(422, (SharingForbiddenError,)),
     "metric_in_use": ErrorCode(422, (MetricInUseError,)),
     "rules_changed": ErrorCode(422),
     "older_sums": ErrorCode(422),

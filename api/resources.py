@@ -26,6 +26,7 @@ from api.routes import (
     results,
     runs,
     sdk_keys,
+    share_links,
     shipping,
     tools,
     verdicts,
@@ -41,6 +42,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     sdk_keys.router,
     experiments.router,
     shipping.router,
+    share_links.router,
     results.router,
     exports.router,
     experiment_sums.router,
@@ -55,6 +57,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     account.router,
     members.router,
     api_keys.router,
+    share_links.account_router,
     capabilities.router,
     tools.router,
 )

@@ -12,6 +12,7 @@ from fastapi import Request
 from api.bodies.kept_forms import KeptForms
 from api.bodies.slices import Turns
 from api.chart_pictures import ChartPictures
+from api.middleware.address_limit import AddressLimit
 from api.middleware.key_refusals import KeyRefusals
 from api.middleware.rate_limits import RateLimits
 from api.results.answers import ResultsAnswers
@@ -40,6 +41,8 @@ from pipeline.store.ownership.store_lock import StoreLock
 OPENING_SECONDS: Final = 1.0
 # More pages at once would take Python's turns from the other requests.
 PAGE_THREADS: Final = 2
+# Pages of share links that one network address may ask for.
+SHARED_PAGES_A_MINUTE: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class Services(PipelineServices):
     quotas: BrowserQuotas
     address_key: AddressKey
     key_refusals: KeyRefusals
+    shared_views: AddressLimit
     cipher: Fernet
     turns: Turns
     page_threads: CapacityLimiter
@@ -134,6 +138,7 @@ def open_services(
             quotas=BrowserQuotas(settings),
             address_key=address_key,
             key_refusals=KeyRefusals(pipeline.catalog.refused_keys, address_key),
+            shared_views=AddressLimit(SHARED_PAGES_A_MINUTE, address_key),
             cipher=open_cipher(settings),
             turns=Turns(),
             page_threads=CapacityLimiter(PAGE_THREADS),

@@ -158,6 +158,11 @@ TESTED_BY = {
         "tests/pipeline/store/catalog/metrics/test_metric_repository.py"
     ),
     "pipeline/webhooks/webhook_requests.py": "tests/api/routes/webhooks/test_webhook_operations.py",
+    "api/middleware/token_in_path.py": "tests/api/dashboard/sharing/test_shared_page.py",
+    "pipeline/requests/share_links.py": "tests/api/routes/test_share_links.py",
+    "pipeline/store/catalog/sharing/link_endings.py": (
+        "tests/pipeline/store/catalog/sharing/test_share_link_repository.py"
+    ),
     "pipeline/store/catalog/webhooks/announced_results.py": (
         "tests/pipeline/store/catalog/webhooks/test_webhook_repository.py"
     ),

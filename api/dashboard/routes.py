@@ -47,6 +47,7 @@ from api.dashboard.project_setup import (
 )
 from api.dashboard.projects import show_projects
 from api.dashboard.reference import show_reference
+from api.dashboard.sharing.shared_page import show_shared_results
 from api.dashboard.shipping import confirm_rollout_end, end_rollout, send_decision, show_decision
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
 from api.dashboard.starting import send_start, show_start
@@ -112,6 +113,7 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/start", send_start, methods=["POST"]),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
+    Route("/shared/{token}", show_shared_results),
     Route("/docs", show_reference),
     Route("/verdicts", show_meanings),
     Route("/static/{digest}/{name}", answer_static),

@@ -23,12 +23,16 @@ NO_ARGUMENTS: Final = frozenset({IF_MATCH})
 ID: Final = "id"
 JSON: Final = "application/json"
 _SUMS: Final = "/api/v1/projects/{project_id}/experiments/{id}/sums"
+_ACCOUNT_LINKS: Final = "/api/v1/account/share_links"
 NO_TOOL: Final = {
     # Its answer is a secret, which would enter a model's context and every log of it.
     ("POST", "/api/v1/account/api_keys"),
     # The programs that count hand in files, and ask what they are to count by.
     ("GET", _SUMS),
     ("POST", _SUMS),
+    # An assistant works on an experiment: the links of an account are its administrators' business.
+    ("GET", _ACCOUNT_LINKS),
+    ("DELETE", _ACCOUNT_LINKS),
 }
 # They have secrets, too, and are the business of who runs the receiving server.
 NO_TOOLS_TAG: Final = "Webhooks"
@@ -41,6 +45,9 @@ JOINED: Final[Mapping[str, tuple[str, str]]] = {
     "copy_experiment": ("create_experiment", "experiment_id"),
     "list_project_verdicts": ("list_experiments", "since"),
     "list_account_verdicts": ("list_projects", "since"),
+    "create_share_link": ("update_experiment", "share"),
+    "list_share_links": ("get_experiment", "share_links"),
+    "revoke_share_link": ("update_experiment", "link_id"),
     "end_experiment_rollout": ("complete_experiment", "end_rollout"),
 }
 CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."

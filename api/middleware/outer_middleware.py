@@ -15,6 +15,7 @@ from api.middleware.encoded_slashes import keep_encoded_slashes
 from api.middleware.key_in_path import move_key
 from api.middleware.proxies import Network, TrustedProxies
 from api.middleware.request_counts import RequestCounts
+from api.middleware.token_in_path import move_token
 from pipeline.store.catalog.ids import new_id
 
 logger = logging.getLogger(__name__)
@@ -61,9 +62,10 @@ class OuterMiddleware:
 
 def read_head(scope: Scope, proxies: TrustedProxies) -> str:
     """Prepare the scope of a request for the application, and return the id that the request gets."""
-    # A path is decoded before anything compares it, and nothing else sees a path with a key in it.
+    # A path is decoded before anything compares it, and nothing else sees a path with a secret in it.
     keep_encoded_slashes(scope)
     move_key(scope)
+    move_token(scope)
     proxies.read_reports(scope)
     request_id = new_id("req")
     scope.setdefault("state", {})["request_id"] = request_id

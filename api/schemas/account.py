@@ -26,6 +26,9 @@ _MEMBER: Final = frozenset({"name", "email_address", "role", "accepted_at"})
 _ACCOUNT: Final = frozenset(
     {"name", "slug", "plan", "subscription_status", "max_projects_override", "rate_limit_override"}
 )
+_SHARE_LINK: Final = frozenset(
+    {"project_id", "experiment_id", "key_id", "shows_money", "expires_at", "revoked_at"}
+)
 _KEY: Final = frozenset({"name", "environment", "scopes", "project_ids", "member_id", "revoked_at"})
 # By the beginning of an id: what it is of, and the fields whose values are shown. What is not listed is not
 # shown, so that a new column with a secret stays one.
@@ -38,6 +41,7 @@ _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
     "whk": ("webhook", frozenset({"url", "description", "events", "disabled_reason", "secret"})),
     "run": ("run", frozenset({"project_id", "kind"})),
+    "shr": ("share_link", _SHARE_LINK),
     # A sign-in to the dashboard.
     "ses": ("session", frozenset({"key_id"})),
     "ers": ("erasure", frozenset({"project_id", "visitor_ids", "user_ids", "events"})),

@@ -21,6 +21,7 @@ from pipeline.events.schema import CONVERSION_FIELDS, ConvertEvent, EventField, 
 from pipeline.events.timestamps import Timestamp
 from pipeline.imports.import_requests import ImportRequest
 from pipeline.requests.runs import RunRequest
+from pipeline.requests.share_links import ShareRequest
 from pipeline.webhooks.webhook_requests import SecretRotation, WebhookRequest
 
 REFERENCE: Final = "#/components/schemas/"
@@ -112,6 +113,9 @@ SHIP_INPUT: Final = Body.of(
         "note": "Fewer steps, more orders on every device.",
         "accept_risks": [],
     },
+)
+SHARE_INPUT: Final = Body.of(
+    "ShareInput", ShareRequest, "A share link to create.", {"days": 14, "shows_money": False}
 )
 METRIC_INPUT: Final = Body.of(
     "MetricInput",

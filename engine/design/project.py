@@ -160,6 +160,11 @@ class Project:
         return self.settings.get("allowed_hosts_only") is True
 
     @property
+    def allows_share_links(self) -> bool:
+        """Whether results may be shared by links that need no key."""
+        return self.settings.get("share_links") is not False
+
+    @property
     def hostnames(self) -> frozenset[str]:
         """Hosts of the project's pages, in lower case; `*.` stands for all subdomains."""
         listed = [host for environment in self.environments for host in environment.get("hostnames") or ()]

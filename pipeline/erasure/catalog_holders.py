@@ -187,6 +187,14 @@ CATALOG: Final = (
             ),
             ("links to sign in", "sign_in_links", columns(encrypted="digest token", nothing="created_at")),
             (
+                "share links",
+                "share_links",
+                columns(
+                    encrypted="digest",
+                    nothing="id project_id experiment_id key_id shows_money created_at expires_at revoked_at",
+                ),
+            ),
+            (
                 "warehouses of the catalog",
                 "warehouses",
                 columns(nothing="id folder is_confirmed host pid since"),

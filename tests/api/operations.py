@@ -36,6 +36,8 @@ class Operation:
     status: str = "draft"
     # Whether it takes a file of sums, and no JSON.
     takes_sums: bool = False
+    # Scopes that it needs besides, which its description names.
+    besides: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -94,6 +96,18 @@ MORE_OPERATIONS = (
     Operation("GET", "/api/v1/account/audit", ("account:read",), "keys"),
     Operation("POST", f"{_EXPERIMENT}/ship", ("experiments:write",), "project", _DECISION, "running"),
     _transition("rollout/end", "shipped"),
+    Operation(
+        "POST",
+        f"{_EXPERIMENT}/share_links",
+        ("experiments:write",),
+        "project",
+        {"days": 7},
+        besides=("results:read",),
+    ),
+    Operation("GET", f"{_EXPERIMENT}/share_links", ("experiments:read",), "project"),
+    Operation("DELETE", f"{_EXPERIMENT}/share_links/{{link_id}}", ("experiments:write",), "project"),
+    Operation("GET", "/api/v1/account/share_links", ("account:read",), "keys"),
+    Operation("DELETE", "/api/v1/account/share_links", ("api_keys:write",), "keys"),
     Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),
     Operation("GET", f"{_EXPERIMENT}/results/segments", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{id}/sdk_keys", ("projects:read",), "project"),

@@ -31,7 +31,7 @@ STEPS = (
     *("create_api_key", "create_metric", "update_metric", "create_webhook", "update_webhook"),
     *("rotate_webhook_secret", "compute_sample_size", "create_experiment", "update_experiment"),
     *("copy_experiment", "start_experiment", "assign_visitor", "track_events", "track_conversions"),
-    *("start_run", "start_import", "ship_experiment"),
+    *("start_run", "start_import", "create_share_link", "ship_experiment"),
 )
 MEANING_OF_ROWS = {"variant": "page", "control": "Three steps", "goals": "ordered", "visitor": "visitor"}
 # By the last collection of a path: the id that stands for `{id}`.

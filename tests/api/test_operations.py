@@ -57,11 +57,12 @@ class Scene:
     metric_id: str
     member_id: str
     webhook_id: str
+    link_id: str
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of all of them."""
         resources = (self.project_id, self.experiment_id, self.run_id, self.metric_id)
-        return (*resources, self.key_id, self.member_id, self.webhook_id)
+        return (*resources, self.key_id, self.member_id, self.webhook_id, self.link_id)
 
     def ask(self, operation: Operation, token: str | None) -> httpx2.Response:
         """Call an operation on these objects with a token."""
@@ -71,7 +72,9 @@ class Scene:
         id_ = self.metric_id if "/metrics/" in operation.path else id_
         id_ = self.member_id if "/members/" in operation.path else id_
         id_ = self.webhook_id if "/webhooks/" in operation.path else id_
-        path = operation.path.format(project_id=self.project_id, id=id_, visitor_id="nobody")
+        path = operation.path.format(
+            project_id=self.project_id, id=id_, visitor_id="nobody", link_id=self.link_id
+        )
         sent: dict[str, Any] = self._sums() if operation.takes_sums else {"json": operation.body}
         key = {} if token is None else {"Authorization": f"Bearer {token}"}
         sent["headers"] = sent.get("headers", {}) | key
@@ -127,7 +130,10 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     experiment_id, metric_id = (path.rpartition("/")[2] for path in (experiment, customer.a_metric(project)))
     member = catalog.members.add(customer.account.id, f"{key.id}@acme.example", "Bo")
     webhook_id = customer.a_webhook(project).rpartition("/")[2]
-    return Scene(customer, project_id, experiment_id, key.id, run.id, metric_id, member.id, webhook_id)
+    link_id = customer.post(f"{experiment}/share_links").json()["data"]["share_link"]["id"]
+    return Scene(
+        customer, project_id, experiment_id, key.id, run.id, metric_id, member.id, webhook_id, link_id
+    )
 
 
 def test_operations_are_those_of_the_contract() -> None:
@@ -179,7 +185,7 @@ def test_key_with_just_the_scope_may(customer: Customer, read_only: Scene, opera
         granting = (
             {"projects:read"} if operation.body == {"name": "CI", "scopes": ["projects:read"]} else set()
         )
-        scopes = {scope, *granting}
+        scopes = {scope, *operation.besides, *granting}
         owner = scene.customer.with_key(*scopes).token
         token = owner if operation.subject == "keys" else scene.member_key(scopes)
         answer = scene.ask(operation, token)
@@ -281,7 +287,7 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
     refusals: Refusals, operation: Operation
 ) -> None:
     scene = refusals.scene
-    nowhere = Scene(scene.customer, *map(new_id, ("prj", "exp", "key", "run", "met", "mem", "whk")))
+    nowhere = Scene(scene.customer, *map(new_id, ("prj", "exp", "key", "run", "met", "mem", "whk", "shr")))
 
     def message_about(about: Scene) -> str:
         message: str = error_of(about.ask(operation, refusals.of_stranger), 404, "not_found")["message"]

@@ -22,6 +22,7 @@ Surface = Literal["REST", "MCP", "dashboard"]
 NEW_KEY: Final = {"name": "New", "scopes": ["projects:read"]}
 # As the contract has it: owners above admins, and admins above members, who manage nothing.
 RANK: Final = {"member": 0, "admin": 1, "owner": 2}
+NO_TOOLS: Final = frozenset({"create_api_key", "list_account_share_links", "revoke_account_share_links"})
 # Members that there are more of once an operation is done.
 ADDED: Final = {"create_member": 1, "delete_member": -1}
 
@@ -154,6 +155,12 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "read the audit trail beside": Operation(
         "list_audit_entries", lambda _: ("GET", "/account/audit", None), needs_target=False
     ),
+    "list share links beside": Operation(
+        "list_account_share_links", lambda _: ("GET", "/account/share_links", None), needs_target=False
+    ),
+    "revoke share links beside": Operation(
+        "revoke_account_share_links", lambda _: ("DELETE", "/account/share_links", None), needs_target=False
+    ),
 }
 Try = Callable[[Operation, Target], str | None]
 
@@ -179,8 +186,7 @@ def over_mcp(actor: Customer) -> Try:
         ids = {"revoke_api_key": {"api_key_id": target.key_id}}
         own = {"member_id": target.member.id} if path == path_of(target) else {}
         arguments = {**ids.get(operation.tool, own), **(body or {})}
-        if operation.tool == "create_api_key":
-            # No tool: its answer is a secret.
+        if operation.tool in NO_TOOLS:
             return None
         params = {"name": operation.tool, "arguments": arguments}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

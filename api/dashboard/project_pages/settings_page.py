@@ -40,7 +40,7 @@ FORM: Final = RecordForm(
         **dict.fromkeys(("settings.retention_days", "settings.keep_nights"), NUMBER),
         **dict.fromkeys(("settings.respect_dnt", "settings.respect_gpc"), FLAG),
         **dict.fromkeys(("settings.bot_filtering", "settings.trusted_revenue"), FLAG),
-        "settings.allowed_hosts_only": FLAG,
+        **dict.fromkeys(("settings.allowed_hosts_only", "settings.share_links"), FLAG),
         "integrations.ga4.enabled": FLAG,
         "integrations.ga4.measurement_id": TEXT,
         "integrations.gtm.enabled": FLAG,
@@ -63,6 +63,7 @@ EFFECTS: Final[Mapping[str, str]] = {
     "settings.retention_days": "Retention: the next night removes events that are older for good, but for "
     "those of visitors in experiments that have not ended. Results stay.",
     "settings.keep_nights": "Past nights: the next night removes the results of nights beyond, for good.",
+    "settings.share_links": "Share links: where they are forbidden, those that work end at once, for good.",
     "settings.allowed_hosts_only": "Hosts: once it is on, browsers on pages of other hosts are refused.",
 }
 
@@ -72,8 +73,8 @@ def shown_project(project: Mapping[str, Any]) -> Mapping[str, Any]:
     settings = project["settings"]
     rates = (settings.get("exchange_rates") or {}).items()
     lines = "\n".join(f"{currency} {rate:.10g}" for currency, rate in rates)
-    bots = settings.get("bot_filtering") is not False
-    return {**project, "settings": {**settings, "exchange_rates": lines, "bot_filtering": bots}}
+    on = {name: settings.get(name) is not False for name in ("bot_filtering", "share_links")}
+    return {**project, "settings": {**settings, **on, "exchange_rates": lines}}
 
 
 async def _context(request: Request, _: SignedIn, shown: ShownForm) -> Mapping[str, object]:

@@ -70,6 +70,20 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
     """Compute what the page shows of results."""
     report = asked.report()
     available = asked.available_segments()
+    content = report_content(asked, report, page)
+    return {
+        **content,
+        "forest": None if page.filters else _forest(asked, report, content["leader"]),
+        "filters": filters_of(available, page.filters),
+        "nights": [one.isoformat() for one in asked.nights()],
+        "owner": _owner(asked),
+    }
+
+
+def report_content(
+    asked: AskedResults, report: Report, page: PageAddress, *, hides_money: bool = False
+) -> dict[str, Any]:
+    """Arrange what pages show of a report: the verdict, the goals, and the chart over time."""
     leader, primary = _leader(report), report.primary
     dates = _dates(asked, report)
     return {
@@ -88,11 +102,14 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
             shows_all=page.options.get("goals") == "all",
             variant_id=page.options.get("variant"),
         ),
-        "time": _time_chart(report, page, leader, notes=_notes(asked, report), looks=_looks(asked)),
-        "forest": None if page.filters else _forest(asked, report, leader),
-        "filters": filters_of(available, page.filters),
-        "nights": [one.isoformat() for one in asked.nights()],
-        "owner": _owner(asked),
+        "time": _time_chart(
+            report,
+            page,
+            leader,
+            notes=_notes(asked, report),
+            looks=_looks(asked),
+            hides_money=hides_money,
+        ),
         "dates": dates,
     }
 
@@ -125,13 +142,14 @@ def _hero(report: Report, goal: GoalReport, leader: VariantResult) -> dict[str, 
     return {"axis": axis, "bar": bar_of(report, goal, leader, axis, word), "tone": word.tone}
 
 
-def _time_chart(
+def _time_chart(  # noqa: PLR0913 - what the chart shows
     report: Report,
     page: PageAddress,
     leader: VariantResult | None,
     *,
     notes: tuple[Note, ...],
     looks: tuple[date, ...],
+    hides_money: bool,
 ) -> TimeChart | None:
     """Draw the chart that is asked for, or the first that there is."""
     options = page.options
@@ -145,7 +163,7 @@ def _time_chart(
     margin = limits_of(report, goal).margin or 0.0
     drawn = {
         "change": draw_change(report, goal, variant, margin),
-        "rate": draw_rate(goal, variant),
+        "rate": None if hides_money and goal.goal.unit == "cents" else draw_rate(goal, variant),
         "visitors": draw_visitors(goal),
     }
     kinds = {kind: CHARTS[kind] for kind, plot in drawn.items() if plot is not None}

@@ -26,6 +26,7 @@ from pipeline.store.catalog.projects import Projects
 from pipeline.store.catalog.recorded_looks import RecordedLooks
 from pipeline.store.catalog.refused_keys import RefusedKeys
 from pipeline.store.catalog.runs.run_repository import Runs
+from pipeline.store.catalog.sharing.share_link_repository import ShareLinks
 from pipeline.store.catalog.sign_in.session_repository import Sessions
 from pipeline.store.catalog.sign_in.sign_in_links import SignInLinks
 from pipeline.store.catalog.webhooks.announced_results import AnnouncedResults
@@ -58,6 +59,7 @@ class Catalog:
     audit: Audit
     sessions: Sessions
     sign_in_links: SignInLinks
+    share_links: ShareLinks
     webhooks: Webhooks
     deliveries: Deliveries
     announced_results: AnnouncedResults
@@ -108,6 +110,7 @@ class Catalog:
             audit=Audit(database),
             sessions=Sessions(database),
             sign_in_links=SignInLinks(database),
+            share_links=ShareLinks(database),
             webhooks=Webhooks(database),
             deliveries=Deliveries(database),
             announced_results=AnnouncedResults(database),

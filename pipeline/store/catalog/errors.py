@@ -73,6 +73,17 @@ class MetricInUseError(CatalogError):
         )
 
 
+class SharingForbiddenError(CatalogError):
+    """The project allows no share links."""
+
+    def __init__(self) -> None:
+        """Say who can allow them."""
+        super().__init__(
+            "this project allows no share links; a key with projects:write allows them by its setting "
+            "share_links"
+        )
+
+
 class QueueFullError(CatalogError):
     """A project or an account has as many queued runs as it may have."""
 

@@ -15,7 +15,8 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError, InvalidRecordError, NotFoundError
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.members import COMMAND_LINE, lock_members, managed_member
-from pipeline.store.catalog.schema import api_keys, members, projects, sessions
+from pipeline.store.catalog.schema import api_keys, members, projects, sessions, share_links
+from pipeline.store.catalog.sharing.link_endings import end_links
 from pipeline.store.catalog.tokens import matches, new_token, token_id_of
 
 Scope = Literal[
@@ -149,7 +150,7 @@ class Keys:
         actor: str = COMMAND_LINE,
         by: str | None = None,
     ) -> ApiKey:
-        """Revoke a key and end its sessions, with immediate effect; a revoked one stays as it is.
+        """Revoke a key and end its sessions and share links at once; a revoked one stays as it is.
 
         `by` is the member that asks for it, and None for an operator. NotFoundError; RoleTooLowError for the
         key of a member of a higher role.
@@ -167,6 +168,8 @@ class Keys:
             connection.execute(api_keys.update().where(is_this).values(revoked_at=now))
             # Otherwise each page of a browser that is still open would be one more refused key.
             connection.execute(sessions.delete().where(sessions.c.key_id == key_id))
+            made_with_it = share_links.c.key_id == key_id
+            end_links(connection, made_with_it, account_id=account_id, actor=actor, now=now)
             record(connection, account_id, actor, key_id, {"revoked_at": [None, now]})
         return replace(key, revoked_at=now)
 

@@ -18,7 +18,8 @@ from pipeline.store.catalog.errors import (
 )
 from pipeline.store.catalog.experiments import unassign_member
 from pipeline.store.catalog.ids import new_id
-from pipeline.store.catalog.schema import accounts, api_keys, members
+from pipeline.store.catalog.schema import accounts, api_keys, members, share_links
+from pipeline.store.catalog.sharing.link_endings import end_links
 
 Role = Literal["owner", "admin", "member"]
 # The highest first.
@@ -118,6 +119,8 @@ class Members:
     ) -> Member:
         """Change the name, the role or both; the API keys stay, and what they may follows the role at once.
 
+        A lower role ends the member's share links.
+
         NotFoundError; RoleTooLowError; InvalidRecordError; LastOwnerError where no owner would remain.
         """
         with self._database.write() as connection:
@@ -137,6 +140,8 @@ class Members:
                 connection.execute(members.update().where(is_this).values(asdict(after)))
                 changes = changes_between(asdict(before), asdict(after))
                 record(connection, account_id, actor, member_id, changes)
+            if is_above(before.role, after.role):
+                _end_share_links(connection, after, actor)
         return after
 
     def remove(
@@ -152,6 +157,7 @@ class Members:
             removed = managed_member(everyone, member_id, by)
             _require_another_owner(everyone, removed)
             unassign_member(connection, account_id, member_id, actor)
+            _end_share_links(connection, removed, actor)
             held = select(api_keys.c.id).where(api_keys.c.member_id == member_id)
             # Deleting the member deletes its keys.
             for key_id in connection.scalars(held).all():
@@ -210,6 +216,12 @@ def managed_member(everyone: list[Member], member_id: str, by: str | None) -> Me
     if is_above(member.role, highest):
         raise RoleTooLowError(f"{member.name} is an {member.role}, a role above yours; ask an {member.role}")
     return member
+
+
+def _end_share_links(connection: Connection, maker: Member, actor: str) -> None:
+    held = select(api_keys.c.id).where(api_keys.c.member_id == maker.id)
+    made = share_links.c.key_id.in_(held)
+    end_links(connection, made, account_id=maker.account_id, actor=actor, now=utc_now())
 
 
 def _require(connection: Connection, account_id: str, address: str, new: NewMember) -> None:

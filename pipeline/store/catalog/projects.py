@@ -12,7 +12,15 @@ from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
 from pipeline.store.catalog.pagination import Page, fetch_page
-from pipeline.store.catalog.schema import accounts, experiments, previous_sdk_keys, projects, warehouses
+from pipeline.store.catalog.schema import (
+    accounts,
+    experiments,
+    previous_sdk_keys,
+    projects,
+    share_links,
+    warehouses,
+)
+from pipeline.store.catalog.sharing.link_endings import end_links
 from pipeline.store.documents import document_of, value_of
 
 
@@ -99,6 +107,9 @@ class Projects:
             connection.execute(projects.update().where(*is_this).values(_row_of(after, document)))
             if after.previous_sdk_keys != before.previous_sdk_keys:
                 _save_previous_keys(connection, after)
+            if not after.allows_share_links:
+                its_own = share_links.c.project_id == project_id
+                end_links(connection, its_own, account_id=account_id, actor=actor, now=utc_now())
             record(connection, account_id, actor, project_id, changes_between(row["document"], document))
         return after
 

@@ -213,6 +213,21 @@ kept_verdicts = Table(
     Column("document", JSON, nullable=False),
 )
 
+# The token of a link is stored as its digest alone.
+share_links = Table(
+    "share_links",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("experiment_id", ID, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("key_id", ID, ForeignKey("api_keys.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("shows_money", Boolean, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+    Column("revoked_at", UtcDateTime),
+)
+
 metrics = Table(
     "metrics",
     metadata,

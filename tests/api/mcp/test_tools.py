@@ -32,9 +32,16 @@ def test_tools_are_the_documented_operations_that_take_a_key_and_answer_no_file(
         if path.startswith("/api/v1/") and "security" in operation
     }
     files = {name for name, content in described.items() if set(content) - {"application/json"}}
+    links = {"list_account_share_links", "revoke_account_share_links"}
     sums = {"get_sums", "hand_in_sums"}
     webhooks = {name for name in described if "webhook" in name}
-    assert described.keys() - files - operations.keys() == {"create_api_key", *sums, *webhooks, *JOINED}
+    assert described.keys() - files - operations.keys() == {
+        "create_api_key",
+        *sums,
+        *links,
+        *webhooks,
+        *JOINED,
+    }
     assert len(webhooks) == 8
     assert operations.keys() <= described.keys() - files
 
