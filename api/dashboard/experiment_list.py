@@ -64,6 +64,7 @@ class ExperimentList:
     asked: Mapping[str, str]
     pages: Mapping[str, int]
     may_write: bool
+    may_compare: bool
     is_empty: bool
 
     def address(self, **changed: str | None) -> str:
@@ -164,6 +165,7 @@ def _list(request: Request, session: SignedIn) -> ExperimentList:
             "end": (found.page - 1) * PER_PAGE + len(found.items),
         },
         may_write=_may_write(caller),
+        may_compare=has_results and len(found.items) > 1,
         is_empty=not counts,
     )
 

@@ -15,6 +15,7 @@ from api.dashboard.account.member_forms import (
     show_member,
 )
 from api.dashboard.charts import answer_chart
+from api.dashboard.comparison import show_comparison
 from api.dashboard.drafts.draft_pages import (
     answer_plan,
     send_draft,
@@ -94,6 +95,7 @@ ROUTES: Final = (
     Route(_PROJECT + "/metrics/{item_id}", save_metric, methods=["POST"]),
     Route(_PROJECT + "/metrics/{item_id}/delete", confirm_metric_deletion),
     Route(_PROJECT + "/metrics/{item_id}/delete", delete_metric, methods=["POST"]),
+    Route(_PROJECT + "/compare", show_comparison),
     Route("/projects/{project_id}/experiments/new", show_new_draft),
     Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),
     Route("/projects/{project_id}/experiments/plan", answer_plan, methods=["POST"]),

@@ -84,7 +84,7 @@ def report_content(
     asked: AskedResults, report: Report, page: PageAddress, *, hides_money: bool = False
 ) -> dict[str, Any]:
     """Arrange what pages show of a report: the verdict, the goals, and the chart over time."""
-    leader, primary = _leader(report), report.primary
+    leader, primary = leader_of(report), report.primary
     dates = _dates(asked, report)
     return {
         "report": report,
@@ -95,7 +95,7 @@ def report_content(
             report,
             leader,
             reached_on=dates["reached"],
-            is_filtered=bool(asked.query.filters.given) or asked.baseline is not None,
+            part=_part(asked, report),
         ),
         "table": goal_table(
             report,
@@ -126,13 +126,21 @@ def _dates(asked: AskedResults, report: Report) -> dict[str, str | None]:
     return {name: None if day is None else f"{day_words(day)} {day.year}" for name, day in days.items()}
 
 
-def _leader(report: Report) -> VariantResult | None:
+def leader_of(report: Report) -> VariantResult | None:
     """Return the variant that the verdict is about; without one the first that is compared."""
     if report.primary is None:
         return None
     compared = challengers(report.primary)
     name = report.primary.decision.variant_name
     return next((one for one in compared if one.variant_name == name), next(iter(compared), None))
+
+
+def _part(asked: AskedResults, report: Report) -> str:
+    """Say of which visitors the results are, where they are not those that decide."""
+    if asked.query.filters.given:
+        return "a part of all"
+    control = report.experiment.control
+    return f"against {control.name}" if asked.baseline and control else ""
 
 
 def _hero(report: Report, goal: GoalReport, leader: VariantResult) -> dict[str, Any]:

@@ -33,17 +33,17 @@ class Fact:
 
 
 def facts_of(
-    report: Report, leader: VariantResult | None, *, reached_on: str | None, is_filtered: bool
+    report: Report, leader: VariantResult | None, *, reached_on: str | None, part: str = ""
 ) -> tuple[Fact, ...]:
     """List the facts beside the verdict on the primary goal, about the variant that it names.
 
-    Those of some visitors have neither money a year nor a plan.
+    Those of a `part` of the visitors, or against another variant, have neither money a year nor a plan.
     """
     if report.primary is None:
         return ()
     decision, plan = report.primary.decision, report.plan
-    if is_filtered:
-        counted = Fact(label=plan.unit.capitalize(), value=f"{plan.counted:,}", note="a part of all")
+    if part:
+        counted = Fact(label=plan.unit.capitalize(), value=f"{plan.counted:,}", note=part)
         return counted, *_chance(report, leader)
     safe = _safe_to_stop(report, decision, reached_on)
     return *_money(decision), safe, _plan(plan), *_chance(report, leader)
