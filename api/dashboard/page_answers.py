@@ -18,6 +18,7 @@ from api.dashboard import formats
 from api.dashboard.forms import read_unsigned_form
 from api.dashboard.page_errors import NotSignedInError, OldFormError, PageError
 from api.dashboard.page_threads import on_page_thread
+from api.dashboard.project_switch import switch_of
 from api.dashboard.results_page.result_formats import FILTERS as RESULT_FILTERS
 from api.dashboard.sessions import FORM_FIELD, SignedIn, end_session, find_session
 from api.dashboard.static_files import address_of
@@ -66,7 +67,9 @@ async def render(
     request: Request, template: str, *, session: SignedIn | None = None, status: int = 200, **values: object
 ) -> HTMLResponse:
     """Answer with a page, written on the threads of pages; PageError 422 for one that is too large."""
-    shown = {"request": request, "session": session, "submission": secrets.token_urlsafe(16), **values}
+    switch = None if session is None else await switch_of(request, session)
+    shown = {"request": request, "session": session, "switch": switch, **values}
+    shown.setdefault("submission", secrets.token_urlsafe(16))
     content = await on_page_thread(request, write_page, template, shown)
     return HTMLResponse(content, status_code=status, headers=HEADERS)
 

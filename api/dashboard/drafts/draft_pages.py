@@ -208,4 +208,4 @@ async def answer_plan(request: Request, session: SignedIn) -> Response:
     """Answer with the plan of what is typed, as the part of the page that shows it; nothing is saved."""
     form, _ = await _read(request, fields_of(await read_form(request, session, WRITE_EXPERIMENTS)))
     plan, wrong = await on_page_thread(request, typed_plan, form)
-    return await render(request, "draft_plan.html", session=session, plan=plan, wrong=wrong)
+    return await render(request, "draft_plan.html", plan=plan, wrong=wrong)

@@ -76,6 +76,16 @@ class Projects:
             rows, total = fetch_page(connection, query, page, per_page)
         return Page([_project_from(row) for row in rows], page, per_page, total)
 
+    def names(self, account_id: str, *, only: Collection[str] = ()) -> list[tuple[str, str]]:
+        """List ids and names of an account's projects, by name; of those in `only` where not empty."""
+        name = projects.c.document["name"].as_string()
+        query = select(projects.c.id, name).where(projects.c.account_id == account_id)
+        if only:
+            query = query.where(projects.c.id.in_(only))
+        with self._database.read() as connection:
+            found = [(row[0], row[1]) for row in connection.execute(query)]
+        return sorted(found, key=lambda one: (one[1].casefold(), one[0]))
+
     def ids(self, account_id: str | None = None) -> set[str]:
         """Return the ids of all projects, or of those of an account."""
         query = select(projects.c.id)

@@ -52,6 +52,14 @@ def test_plan_allows_so_many_projects_and_no_more(catalog: Catalog, account: Acc
     assert catalog.projects.count(account.id) == 2
 
 
+def test_names_are_those_of_an_account_in_their_order(catalog: Catalog, account: Account) -> None:
+    shop, stores, blog = (saved(catalog, account, name=name) for name in ("shop", "Läden 🛒", "Blog"))
+    other, _, _ = catalog.accounts.create("Other", "owner@names.example")
+    saved(catalog, other, name="Elsewhere")
+    assert catalog.projects.names(account.id) == [(one.id, one.name) for one in (blog, stores, shop)]
+    assert catalog.projects.names(account.id, only=(shop.id,)) == [(shop.id, "shop")]
+
+
 def test_projects_are_paged_last_updated_first(catalog: Catalog, account: Account) -> None:
     projects = [saved(catalog, account, updated_at=NOW + timedelta(hours=hour)) for hour in (2, 3, 1)]
     page = catalog.projects.page(account.id, page=1, per_page=2)
