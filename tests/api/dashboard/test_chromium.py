@@ -91,7 +91,7 @@ def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=6))]
+    ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=9))]
 )
 def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     fill(site.customer, site.project)
@@ -115,14 +115,21 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         f"{site.project}/metrics/new",
         draft,
     )
-    for path in (*pages, started, f"{started}/pause", f"{started}/ship", f"{site.project}/programme"):
+    ready = site.customer.an_experiment(site.project, name=f"Ready in {scheme}")
+    several = "&".join(f"experiment={one.rpartition('/')[2]}" for one in (started, ready))
+    compared = f"{site.project}/compare?{several}"
+    later = (f"{started}/pause", f"{started}/ship", f"{site.project}/programme", compared, f"{ready}/start")
+    for path in (*pages, started, *later, f"{ready}/edit"):
         page.goto(f"{site.address}{path}")
         violations = Axe().run(page).response["violations"]
         found[path] = [one["id"] for one in violations if one["impact"] in HARMFUL]
         # A page may scroll down, and only its tables and charts to the side.
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     # At every width and in print nothing is beyond the right edge, and no text is cut.
-    for path, shown in (("/", ".waiting"), (site.project, ".list svg.bar"), (started, ".goals td.axis")):
+    drawn = {"/": ".waiting", site.project: ".list svg.bar", started: ".goals td.axis"}
+    if scheme == "dark":
+        drawn |= {compared: ".compare svg.bar", f"{ready}/edit": ".step"}
+    for path, shown in drawn.items():
         page.emulate_media(media="screen")
         page.goto(f"{site.address}{path}")
         if path == started:
@@ -178,6 +185,69 @@ def test_an_experiment_is_created_in_the_form_started_fed_and_judged(site: Site)
     (refused,) = site.errors
     site.errors.clear()
     assert "422" in refused
+
+
+@pytest.mark.long(seconds=8)
+def test_the_keyboard_alone_creates_starts_and_decides(site: Site) -> None:
+    page = site.page()
+    page.goto(f"{site.address}{site.project}")
+    # From the top: past the links of the frame.
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    reach(page, "New experiment")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/experiments/new")
+    for label, typed in (
+        ("Name of the experiment", "By keys"),
+        ("Goal 1", "Buys"),
+        ("Event", "purchase"),
+        ("Visitors who do it now (%)", "5"),
+        ("Visitors a day", "3000"),
+    ):
+        reach(page, label)
+        page.keyboard.type(typed)
+    page.wait_for_selector(".plan .big:text('days')")
+    # The plan changes beside the field, which keeps the focus.
+    assert page.evaluate("document.activeElement.id") == "plan.daily_visitors"
+    reach(page, "Check and start…")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/start")
+    reach(page, "Start without a change")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".life.running")
+    path = page.url.removeprefix(site.address)
+    send_visitors(site.customer, path, {0: (40, 4), 1: (40, 4)})
+    page.reload()
+    reach(page, "Decide…")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/ship")
+    while page.evaluate("document.activeElement.name") != "choice":
+        page.keyboard.press("Tab")
+    while page.evaluate("document.activeElement.value") != "inconclusive":
+        page.keyboard.press("ArrowDown")
+    reach(page, "Why? Kept with the result, for whoever asks in a year")
+    page.keyboard.type("Too small to matter.")
+    reach(page, "Decide")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{path}")
+    assert site.customer.data_of(path)["conclusion"]["decision"] == "inconclusive"
+    assert site.errors == []
+
+
+def reach(page: Page, name: str) -> None:
+    """Press Tab until a button, link or field of that name has the focus, which is seen."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        found = page.evaluate(
+            """() => { const one = document.activeElement;
+            return { name: (one.labels?.[0] ?? one).textContent.trim(),
+              isSeen: one.matches(":focus-visible") && getComputedStyle(one).outlineStyle !== "none" } }"""
+        )
+        if found["name"] == name:
+            assert found["isSeen"], name
+            return
+    raise AssertionError(f"{name} is not reached")
 
 
 @pytest.mark.long(seconds=4)
