@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeVar
 
+import msgspec
 from fastapi import Depends, Header, Request, Response
 
 from api.errors import ApiError, documented
@@ -16,6 +17,7 @@ from api.schemas.projects import Project as ProjectAnswer
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.project import Project
+from pipeline.store.catalog.webhooks.webhook_records import Webhook
 
 IF_MATCH: Final = "If-Match"
 TAG_HEADER: Final[dict[str, Any]] = {
@@ -27,7 +29,7 @@ TAG_HEADER: Final[dict[str, Any]] = {
 _CHANGED: Final = "it has changed since it was read with this ETag; read it again before you write"
 
 ResultT = TypeVar("ResultT")
-RecordT = TypeVar("RecordT", Experiment, Project, Metric)
+RecordT = TypeVar("RecordT", Experiment, Project, Metric, Webhook)
 
 
 def encoded(experiment: Experiment) -> EncodedAnswer:
@@ -42,10 +44,12 @@ def tag(record: RecordT, answer: Response) -> RecordT:
     return record
 
 
-def _tag_of(record: Experiment | Project | Metric) -> str:
+def _tag_of(record: Experiment | Project | Metric | Webhook) -> str:
     if isinstance(record, Experiment):
         return encoded(record).tag
-    # How many experiments of a project run is not part of the project.
+    # How many experiments of a project run, and when a message was delivered, is not part of the record.
+    if isinstance(record, Webhook):
+        return strong_tag(msgspec.json.encode(record.facts()))
     answer = MetricAnswer.of(record) if isinstance(record, Metric) else ProjectAnswer.of(record, running=0)
     return strong_tag(answer.model_dump_json().encode())
 
@@ -57,7 +61,7 @@ class Precondition:
     if_match: str | None
     answer: Response
 
-    def require(self, record: Experiment | Project | Metric) -> None:
+    def require(self, record: Experiment | Project | Metric | Webhook) -> None:
         """Require the revision that was asked for, if any; ApiError `precondition_failed`."""
         if self.if_match is not None:
             current = _tag_of(record)

@@ -28,6 +28,7 @@ from api.dashboard.experiments import confirm_step, export_visitors, show_experi
 from api.dashboard.meanings import show_meanings
 from api.dashboard.page_check import start_page_check
 from api.dashboard.programme import show_programme
+from api.dashboard.project_pages.erasure_page import erase_person, show_erasure
 from api.dashboard.project_pages.metric_pages import (
     confirm_metric_deletion,
     create_metric,
@@ -39,6 +40,18 @@ from api.dashboard.project_pages.metric_pages import (
 )
 from api.dashboard.project_pages.run_pages import import_file, show_runs, start_run
 from api.dashboard.project_pages.settings_page import save_settings, show_settings
+from api.dashboard.project_pages.webhook_pages import (
+    confirm_rotation,
+    confirm_webhook_deletion,
+    create_webhook,
+    delete_webhook,
+    rotate_secret,
+    save_webhook,
+    send_test,
+    show_new_webhook,
+    show_webhook,
+    show_webhooks,
+)
 from api.dashboard.project_setup import (
     answer_state,
     change_consent,
@@ -56,6 +69,7 @@ from api.dashboard.static_files import answer_static
 from api.dashboard.today import show_today
 
 _PROJECT: Final = "/projects/{project_id}"
+_WEBHOOK: Final = _PROJECT + "/webhooks/{item_id}"
 _EXPERIMENT: Final = _PROJECT + "/experiments/{experiment_id}"
 
 ROUTES: Final = (
@@ -88,6 +102,18 @@ ROUTES: Final = (
     Route(_PROJECT + "/runs", show_runs),
     Route(_PROJECT + "/runs", start_run, methods=["POST"]),
     Route(_PROJECT + "/runs/file", import_file, methods=["POST"]),
+    Route(_PROJECT + "/erasure", show_erasure),
+    Route(_PROJECT + "/erasure", erase_person, methods=["POST"]),
+    Route(_PROJECT + "/webhooks", show_webhooks),
+    Route(_PROJECT + "/webhooks/new", show_new_webhook),
+    Route(_PROJECT + "/webhooks/new", create_webhook, methods=["POST"]),
+    Route(_WEBHOOK, show_webhook),
+    Route(_WEBHOOK, save_webhook, methods=["POST"]),
+    Route(_WEBHOOK + "/test", send_test, methods=["POST"]),
+    Route(_WEBHOOK + "/rotate", confirm_rotation),
+    Route(_WEBHOOK + "/rotate", rotate_secret, methods=["POST"]),
+    Route(_WEBHOOK + "/delete", confirm_webhook_deletion),
+    Route(_WEBHOOK + "/delete", delete_webhook, methods=["POST"]),
     Route(_PROJECT + "/metrics", show_metrics),
     Route(_PROJECT + "/metrics/new", show_new_metric),
     Route(_PROJECT + "/metrics/new", create_metric, methods=["POST"]),

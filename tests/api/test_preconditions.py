@@ -59,17 +59,19 @@ def test_the_second_of_two_writes_from_one_read_changes_nothing(customer: Custom
     assert rename(customer, path, second.headers["ETag"], name="Second").status_code == 200
 
 
-@pytest.mark.parametrize("kind", ["project", "metric"])
-def test_projects_and_metrics_have_revisions_too(customer: Customer, project: str, kind: str) -> None:
-    path = project if kind == "project" else customer.a_metric(project)
+@pytest.mark.parametrize("kind", ["project", "metric", "webhook"])
+def test_other_records_have_revisions_too(customer: Customer, project: str, kind: str) -> None:
+    path, field = project, "description" if kind == "webhook" else "name"
+    if kind != "project":
+        path = customer.a_metric(project) if kind == "metric" else customer.a_webhook(project)
     read = tag_of(customer, path)
-    first = rename(customer, path, read, name="First")
+    first = write(customer, "PATCH", path, read, json={field: "First"})
     assert (first.status_code, first.headers["ETag"]) == (200, tag_of(customer, path))
     # A start changes the number of running experiments in the answer, and not the project.
     assert customer.post(f"{customer.an_experiment(project)}/start").status_code == 200
     assert tag_of(customer, path) == first.headers["ETag"] != read
-    error_of(rename(customer, path, read, name="Second"), 412, "precondition_failed")
-    assert customer.data_of(path)["name"] == "First"
+    error_of(write(customer, "PATCH", path, read, json={field: "Second"}), 412, "precondition_failed")
+    assert customer.data_of(path)[field] == "First"
 
 
 def test_of_many_writes_at_once_from_one_read_one_is_carried_out(customer: Customer, path: str) -> None:

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Response
 
 from api.bodies.json_body import JsonObject, OptionalJsonObject
 from api.deps import (
@@ -19,6 +19,7 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.preconditions import TAG_HEADER, PreconditionDep, documented_write, tag
 from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import SECRET_ROTATION, WEBHOOK_INPUT
@@ -61,27 +62,31 @@ def create_webhook(
     return Single(data=WebhookWithSecret(webhook=Webhook.of(created), secret=secret))
 
 
-@router.get("/{id}")
+@router.get("/{id}", responses={200: {"headers": TAG_HEADER}})
 def get_webhook(
-    project: ProjectOfReadableWebhooks, webhook_id: WebhookId, catalog: CatalogDep
+    project: ProjectOfReadableWebhooks, webhook_id: WebhookId, catalog: CatalogDep, response: Response
 ) -> Single[Webhook]:
     """Get one webhook, and why it is disabled if it is."""
-    return Single(data=Webhook.of(catalog.webhooks.get(project.id, webhook_id)))
+    return Single(data=Webhook.of(tag(catalog.webhooks.get(project.id, webhook_id), response)))
 
 
-@router.patch("/{id}", responses=documented(*BODY_CODES), openapi_extra=taking(WEBHOOK_INPUT.as_changes))
+@router.patch(
+    "/{id}", responses=documented_write(*BODY_CODES), openapi_extra=taking(WEBHOOK_INPUT.as_changes)
+)
 def update_webhook(
     caller: ProjectsWriter,
     project: ProjectOfWritableWebhooks,
     webhook_id: WebhookId,
     body: JsonObject,
+    precondition: PreconditionDep,
     services: ServicesDep,
     now: Now,
 ) -> Single[Webhook]:
     """Change the fields that are sent; one that is disabled gives up the messages that wait for it."""
-    revise = partial(revise_webhook, fields=body, networks=services.settings.reachable_networks)
+    networks = services.settings.reachable_networks
+    revise = precondition.before(partial(revise_webhook, fields=body, networks=networks))
     changed = services.catalog.webhooks.change(project.id, webhook_id, revise, now=now, actor=caller.actor)
-    return Single(data=Webhook.of(changed))
+    return Single(data=Webhook.of(precondition.tag(changed)))
 
 
 @router.delete("/{id}", status_code=204)
