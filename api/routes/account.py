@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Query, Request
 
-from api.deps import AccountAuditor, AccountReader, CatalogDep, PageNumber, PerPage
+from api.deps import AccountAuditor, AccountReader, CatalogDep, PerPage, require_once
 from api.errors import KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.routers import PREFIX, router_at
-from api.schemas.account import Account, AuditEntry, Usage
+from api.schemas.account import Account, AuditEntry, AuditQuery, Usage
 from api.schemas.envelopes import Listing, Meta, Single
 
 router = router_at(
@@ -30,16 +30,16 @@ def get_usage(caller: AccountReader, catalog: CatalogDep) -> Single[Usage]:
 
 @router.get("/audit", responses=documented("validation_error"))
 def list_audit_entries(
+    request: Request,
     caller: AccountAuditor,
     catalog: CatalogDep,
-    subject_id: Annotated[
-        str | None, Query(description="Only entries of this object; all if absent.", max_length=64)
-    ] = None,
-    page: PageNumber = 1,
+    query: Annotated[AuditQuery, Query()],
     per_page: PerPage = 25,
 ) -> Listing[AuditEntry]:
     """List who changed what in the account, newest first; for an account-wide key of an owner or admin."""
-    found = catalog.audit.page(caller.account.id, subject_id=subject_id, page=page, per_page=per_page)
+    require_once(request, AuditQuery.model_fields)
+    page = query.page
+    found = catalog.audit.find(caller.account.id, query.wanted, page=page, per_page=per_page)
     names = {key.id: key.name for key in catalog.keys.of_account(caller.account.id)}
     return Listing(
         data=[AuditEntry.of(entry, names) for entry in found.items],

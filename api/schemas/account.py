@@ -2,22 +2,20 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from api.schemas.experiments import ExperimentDetail
 from api.schemas.metrics import Metric
 from api.schemas.projects import Project
 from pipeline.store.catalog import accounts, audit, members
+from pipeline.store.catalog.audit import BESIDE_CHANGES, Action, AuditFilter
 from pipeline.store.catalog.members import Role
 from pipeline.store.catalog.plans import PlanKey, SubscriptionStatus
 
-Action = Literal["created", "changed", "deleted", "exported", "backed_up", "tested", "refused"]
-# Actions that change nothing of their subject; an entry about one has a field of its name.
-_BESIDE_CHANGES: Final[tuple[Action, ...]] = ("exported", "backed_up", "tested", "refused")
 # Of every subject.
-_ALWAYS: Final = frozenset({*_BESIDE_CHANGES, "reason", "way"})
+_ALWAYS: Final = frozenset({*BESIDE_CHANGES, "reason", "way"})
 RATE_LIMIT = "Requests per minute of all keys of the account together."
 ROLE: Final = "Owners and admins manage members and API keys; nobody gives a role above their own."
 # The entry itself says when.
@@ -46,6 +44,21 @@ _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "ses": ("session", frozenset({"key_id"})),
     "ers": ("erasure", frozenset({"project_id", "visitor_ids", "user_ids", "events"})),
 }
+
+
+SubjectType = Literal[
+    "account",
+    "member",
+    "api_key",
+    "project",
+    "experiment",
+    "metric",
+    "webhook",
+    "run",
+    "session",
+    "erasure",
+]
+_PREFIXES: Final[Mapping[str, str]] = {name: prefix for prefix, (name, _) in _SUBJECTS.items()}
 
 
 class Account(BaseModel):
@@ -139,6 +152,36 @@ class Usage(BaseModel):
         )
 
 
+class AuditQuery(BaseModel):
+    """What entries are found by, and the page of them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    subject_id: Annotated[str | None, Field(description="Id of what was written.", max_length=64)] = None
+    subject_type: Annotated[SubjectType | None, Field(description="Kind of what was written.")] = None
+    action: Annotated[Action | None, Field(description="What was done.")] = None
+    actor: Annotated[str | None, Field(description="`actor` of the entries.", max_length=64)] = None
+    project_id: Annotated[
+        str | None, Field(description="Only a project, and what it has or had.", max_length=64)
+    ] = None
+    since: Annotated[AwareDatetime | None, Field(description="From this time on.")] = None
+    until: Annotated[AwareDatetime | None, Field(description="Before this time.")] = None
+    page: Annotated[int, Field(ge=1, description="Number of the page, from 1.")] = 1
+
+    @property
+    def wanted(self) -> AuditFilter:
+        """What the list is to have."""
+        return AuditFilter(
+            subject_id=self.subject_id,
+            prefix=_PREFIXES[self.subject_type] if self.subject_type else None,
+            actor=self.actor,
+            action=self.action,
+            project_id=self.project_id,
+            since=self.since,
+            until=self.until,
+        )
+
+
 class AuditEntry(BaseModel):
     """A write: who changed which fields of what."""
 
@@ -189,7 +232,7 @@ class AuditEntry(BaseModel):
 
 def _action(entry: audit.AuditEntry) -> Action:
     """Tell by the id, which every object has from its creation to its deletion, or by a field of the name."""
-    for action in _BESIDE_CHANGES:
+    for action in BESIDE_CHANGES:
         if action in entry.changes:
             return action
     before, after = entry.changes.get("id", (entry.subject_id, entry.subject_id))

@@ -13,7 +13,7 @@ from api.dashboard.sessions import SignedIn
 from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.members import ROLES
 
-_MOST_PROJECTS: Final = 100
+MOST_PROJECTS: Final = 100
 
 
 @signed_in
@@ -45,7 +45,7 @@ async def account_page(  # noqa: PLR0913 - what a page shows
         members=members,
         roles=ROLES,
         keys=await _listed(request, session, "/account/api_keys"),
-        projects=await _listed(request, session, "/projects", per_page=_MOST_PROJECTS) or [],
+        projects=await _listed(request, session, "/projects", per_page=MOST_PROJECTS) or [],
         scopes=SCOPES,
         created=created,
         key_form=key_form or FormData(),

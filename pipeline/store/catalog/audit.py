@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Text, and_, cast, func, not_, or_, select
 
 from pipeline.clock import utc_now
 from pipeline.store.catalog.database import Database
@@ -18,6 +18,9 @@ from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import accounts, audit
 
+Action = Literal["created", "changed", "deleted", "exported", "backed_up", "tested", "refused"]
+# Actions that change nothing of their subject; an entry about one has a field of its name.
+BESIDE_CHANGES: Final[tuple[Action, ...]] = ("exported", "backed_up", "tested", "refused")
 # Of an account, whose writes of a day are fewer unless a program makes them.
 MOST_RECENT: Final = 2_000
 # Python has 1 and true as equal, which payloads tell apart.
@@ -36,6 +39,23 @@ class AuditEntry:
     changes: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """What entries are wanted; all of them where nothing is given.
+
+    `prefix` begins the ids of a kind of subject. Entries of a project are its own, and those of all that it
+    has or had. Times are aware: from `since` on, and before `until`.
+    """
+
+    subject_id: str | None = None
+    prefix: str | None = None
+    actor: str | None = None
+    action: Action | None = None
+    project_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
 class Audit:
     """Repository of the audit trail; entries are only added."""
 
@@ -52,9 +72,13 @@ class Audit:
         self, account_id: str, *, subject_id: str | None = None, page: int = 1, per_page: int = 25
     ) -> Page[AuditEntry]:
         """List a page of an account's entries, newest first, or of those of one object."""
-        query = select(audit).where(audit.c.account_id == account_id)
-        if subject_id is not None:
-            query = query.where(audit.c.subject_id == subject_id)
+        return self.find(account_id, AuditFilter(subject_id=subject_id), page=page, per_page=per_page)
+
+    def find(
+        self, account_id: str, wanted: AuditFilter, *, page: int = 1, per_page: int = 25
+    ) -> Page[AuditEntry]:
+        """List a page of an account's entries that are wanted, newest first."""
+        query = select(audit).where(audit.c.account_id == account_id, *_conditions(account_id, wanted))
         # Entries of one moment in the order that they were written in is not known: by id.
         query = query.order_by(audit.c.at.desc(), audit.c.id)
         with self._database.read() as connection:
@@ -93,6 +117,49 @@ class Audit:
     def was_deleted(self, subject_id: str) -> bool:
         """Return whether an object was deleted; ids are never reused."""
         return any(entry.changes.get("id") == [subject_id, None] for entry in self.of(subject_id))
+
+
+def _conditions(account_id: str, wanted: AuditFilter) -> list[ColumnElement[bool]]:
+    given = (
+        (audit.c.subject_id.__eq__, wanted.subject_id),
+        (audit.c.actor.__eq__, wanted.actor),
+        (audit.c.at.__ge__, wanted.since),
+        (audit.c.at.__lt__, wanted.until),
+    )
+    found: list[ColumnElement[bool]] = [compare(value) for compare, value in given if value is not None]
+    if wanted.prefix is not None:
+        found.append(audit.c.subject_id.startswith(f"{wanted.prefix}_", autoescape=True))
+    if wanted.action is not None:
+        found.append(_is_action(wanted.action))
+    if wanted.project_id is not None:
+        found.append(_is_of_project(account_id, wanted.project_id))
+    return found
+
+
+def _value(field: str, place: int) -> ColumnElement[str]:
+    """Select the value of a field before (0) or after (1) a write; null where it has none."""
+    value: ColumnElement[str] = audit.c.changes[(field, place)].as_string()
+    return value
+
+
+def _is_action(action: Action) -> ColumnElement[bool]:
+    """Require an action: by the field of its name, or by the id of what was created or deleted."""
+    beside = [_value(name, 1).is_not(None) for name in BESIDE_CHANGES]
+    if action in BESIDE_CHANGES:
+        return _value(action, 1).is_not(None)
+    had, has = (_value("id", place).is_not(None) for place in (0, 1))
+    return and_(not_(or_(*beside)), {"created": has, "deleted": had}.get(action, not_(or_(had, has))))
+
+
+def _is_of_project(account_id: str, project_id: str) -> ColumnElement[bool]:
+    """Require the project itself as the subject, or what has been created in it."""
+    created = select(audit.c.subject_id).where(
+        audit.c.account_id == account_id,
+        # Most entries have the id nowhere, and need no reading as JSON.
+        cast(audit.c.changes, Text).contains(project_id, autoescape=True),
+        or_(_value("project_id", 0) == project_id, _value("project_id", 1) == project_id),
+    )
+    return or_(audit.c.subject_id == project_id, audit.c.subject_id.in_(created))
 
 
 def record(

@@ -172,3 +172,39 @@ def test_a_backup_is_told_to_every_account(
         assert newest["changes"]["backed_up"][1].startswith(made.json()["data"]["taken_at"][:19])
         # Where it is stored is the operator's business.
         assert str(tmp_path) not in account.get(AUDIT).text
+
+
+def test_entries_are_found_by_who_what_when_and_project(customer: Customer, experiment: str) -> None:
+    project, _, id_ = experiment.partition("/experiments/")
+    other = customer.a_project()
+    customer.an_experiment(other)
+    metric = customer.a_metric(project).rpartition("/")[2]
+    second = customer.with_key()
+    assert second.patch(experiment, {"name": "Renamed"}).status_code == 200
+    assert second.call("DELETE", f"{project}/metrics/{metric}").status_code == 204
+    project_id = project.rpartition("/")[2]
+    of_project = entries(customer, project_id=project_id)
+    # What was deleted is found, too, and what belongs to another project is not.
+    assert {one["subject_id"] for one in of_project} >= {project_id, id_, metric}
+    assert not any(other.rpartition("/")[2] in str(one) for one in of_project)
+    actor = of_project[0]["actor"]
+    mine = entries(customer, actor=actor)
+    assert [(one["action"], one["subject_type"]) for one in mine] == [
+        ("deleted", "metric"),
+        ("changed", "experiment"),
+    ]
+    for action in ("created", "changed", "deleted", "exported", "refused"):
+        every = [one for one in entries(customer, per_page=100) if one["action"] == action]
+        assert entries(customer, action=action, per_page=100) == every, action
+    assert {one["subject_type"] for one in entries(customer, subject_type="metric")} == {"metric"}
+    at = mine[1]["at"]
+    assert mine[1] in entries(customer, since=at)
+    assert not any(one["at"] >= at for one in entries(customer, until=at))
+    assert entries(customer, project_id="prj_%") == []
+
+
+def test_filters_that_mean_nothing_are_refused(customer: Customer) -> None:
+    for query in ({"action": "burnt"}, {"subject_type": "fax"}, {"since": "yesterday"}, {"page": 0}):
+        error_of(customer.get(AUDIT, **query), 422, "validation_error")
+    twice = customer.call("GET", f"{AUDIT}?actor=a&actor=b")
+    error_of(twice, 422, "validation_error")

@@ -36,3 +36,21 @@ def test_a_key_that_does_not_manage_keys_does_not_see_it(
     restricted = sign_in(customer.with_key(project_ids=(project.rpartition("/")[2],)).token)
     assert restricted.get("/account/audit").status_code == 403
     assert "/account/audit" not in restricted.get("/account").text
+
+
+def test_entries_are_filtered_and_the_filters_kept(
+    customer: Customer, experiment: str, browser: TestClient
+) -> None:
+    project_id = experiment.split("/")[2]
+    other = customer.a_project(name="Other shop").rpartition("/")[2]
+    text = browser.get(f"/account/audit?project_id={project_id}&action=created&actor=&from=2026-01-01").text
+    assert experiment.rpartition("/")[2] in text
+    assert f"<code>{other}" not in text
+    assert f'<option value="{project_id}" selected>' in text
+    assert 'value="2026-01-01"' in text
+    for query in ("to=2026-01-01", "subject_type=webhook", "actor=nobody"):
+        page = browser.get(f"/account/audit?{query}").text
+        assert "There is no entry." in page, query
+    assert '<option value="nobody" selected>' in page
+    for query in ("from=yesterday", "to=9999-12-31", "action=burnt"):
+        assert browser.get(f"/account/audit?{query}").status_code == 422, query
