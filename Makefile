@@ -9,7 +9,7 @@ RUN := .venv/bin/
 # The environment is made again only when what it is made from changes.
 STAMP := .venv/.setup-$(shell cat pyproject.toml uv.lock 2>/dev/null | cksum | cut -d' ' -f1)
 
-.PHONY: help setup dev demo serve lint check test test-share test-all bench bench-large format snippet snippet-tools snippet-lint js docs pictures
+.PHONY: help setup dev demo serve lint check test test-share test-all bench bench-large format snippet snippet-tools snippet-lint js docs pictures notebooks
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -149,6 +149,9 @@ docs: dev ## build the documentation as a site into site/
 pictures: dev ## draw the pictures of the documentation (needs Chromium)
 	@$(RUN)python docs/site/concept_pictures.py
 	@$(RUN)python docs/site/dashboard_pictures.py
+
+notebooks: dev ## run the notebooks and write their outputs anew, or some of them (NOTEBOOKS="02 05")
+	@$(RUN)python docs/site/run_notebooks.py $(NOTEBOOKS)
 
 bench: dev ## run the benchmarks and print their ratios
 	@$(UV) sync --frozen --quiet --inexact --group dev --group bench --python "$$(python3 -c 'import sys; print(sys.executable)')"

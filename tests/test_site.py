@@ -29,6 +29,15 @@ def test_every_page_of_the_documentation_is_in_the_site(site: Path) -> None:
     assert [page for page in built if not (site / page / "index.html").exists()] == []
 
 
+def test_every_notebook_is_a_page_with_its_pictures(site: Path) -> None:
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert len(notebooks) > 8
+    for path in notebooks:
+        page = (site / "repository" / "notebooks" / path.stem / "index.html").read_text()
+        assert 'src="data:image/' in page, path.stem
+        assert ".ipynb" not in page.partition("<article")[2].partition("</article>")[0], path.stem
+
+
 def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > 20

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from engine.charts.forest import chart_improvements
     from engine.charts.goals_table import chart_goals
     from engine.charts.lift_over_time import chart_lift
+    from engine.charts.notebook_renderer import draw_in_notebooks
     from engine.charts.power_curve import chart_power
-    from engine.charts.report import chart_rates, chart_weights, draw_in_notebooks
+    from engine.charts.report import chart_rates, chart_weights
     from engine.charts.segments import chart_segment_report
     from engine.design.analysis_settings import Statistics
     from engine.design.planning.calculator import SampleAnswer
@@ -205,7 +206,7 @@ _SOURCES = {
     "chart_segment_report": ("engine.charts.segments", "chart_segment_report"),
     "chart_weights": ("engine.charts.report", "chart_weights"),
     "connect": ("truelift.remote.remote_service", "connect"),
-    "draw_in_notebooks": ("engine.charts.report", "draw_in_notebooks"),
+    "draw_in_notebooks": ("engine.charts.notebook_renderer", "draw_in_notebooks"),
     "open_snapshot": ("pipeline.snapshots.reader", "open_snapshot"),
     "sample_size": ("truelift.planning", "sample_size"),
     "simulate": ("truelift.simulation", "simulate"),

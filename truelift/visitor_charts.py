@@ -23,7 +23,7 @@ _HEIGHT: Final = 260
 _BINS: Final = 40
 # Values above are one bin more: a few of them would squeeze all others into the first.
 _LAST_EDGE: Final = 0.99
-_MOST_POINTS: Final = 2_000
+_MOST_POINTS: Final = 500
 
 
 def chart_distribution(  # noqa: PLR0913  # as `analyze`, with the names of its columns
@@ -122,7 +122,7 @@ def chart_covariate(  # noqa: PLR0913  # as `analyze`, with the names of its col
 ) -> "LayerChart":
     """Chart a goal's values against a covariate from before the experiment, with the line of each variant.
 
-    Lines and the correlation, which is that within variants, are of all visitors; at most 2,000 evenly spread
+    Lines and the correlation, which is that within variants, are of all visitors; at most 500 evenly spread
     ones are drawn. The variance that CUPED removes is the square of the correlation. Raises
     InvalidEvidenceError for a frame without the columns, or without visitors whose both values are known.
     """

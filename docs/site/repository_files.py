@@ -11,7 +11,14 @@ from mkdocs.structure.pages import Page
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = "repository"
-PAGES: Final = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
+PAGES: Final = (
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "benchmarks/README.md",
+    "data/sample/README.md",
+)
 RECIPES: Final = ("*.py", "*.js", "*.conf", "*.sh", "*.crontab", "*.yml", "*.toml", "*.sql", "*.md")
 # A link to a file; not to an address, and not within its page.
 LINK: Final = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")

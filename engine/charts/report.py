@@ -18,7 +18,6 @@ __all__ = [
     "chart_weights",
     "cumulative_rates",
     "day_axis",
-    "draw_in_notebooks",
     "goal_of",
 ]
 
@@ -37,20 +36,6 @@ def goal_of(goals: Sequence[OfGoal], goal_id: str | None) -> OfGoal:
         if one.goal.is_primary if goal_id is None else one.goal.id == goal_id:
             return one
     raise ValueError(f"the report has no goal {goal_id!r}; it has {[one.goal.id for one in goals]}")
-
-
-def draw_in_notebooks() -> None:
-    """Make notebooks store charts as Vega-Lite data, which Jupyter and VS Code render, without a script.
-
-    Equals Altair's renderer "mimetype", but with a MIME type that ends in +json, as the format requires.
-    """
-    renderers = load_altair().renderers
-
-    def as_json(spec: dict[str, Any], **_: object) -> dict[str, Any]:
-        return {"application/vnd.vegalite.v6+json": spec, "text/plain": "A chart"}
-
-    renderers.register("truelift", as_json)
-    renderers.enable("truelift")
 
 
 def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "light") -> "Chart":

@@ -64,16 +64,6 @@ def test_charts_are_of_the_installed_altair() -> None:
     assert isinstance(chart_improvements(a_report()), alt.FacetChart)
 
 
-def test_notebooks_keep_a_chart_as_its_data() -> None:
-    before = alt.renderers.active
-    charts.draw_in_notebooks()
-    try:
-        bundle: Any = charts.chart_rates(a_report())._repr_mimebundle_()
-    finally:
-        alt.renderers.enable(before)
-    assert bundle["application/vnd.vegalite.v6+json"]["mark"]["type"] == "line"
-
-
 def test_weights_are_drawn_epoch_by_epoch() -> None:
     evidence = observed_by_epoch([[1, 1], [0.1, 0.9]], [[500, 500], [100, 900]], [[50, 60], [10, 108]])
     report = analyze(an_experiment(status="running", weights=(0.1, 0.9)), evidence, now=NOW)
