@@ -26,10 +26,14 @@ async def call(operation: Operation, arguments: Mapping[str, Any], mcp_request: 
     located = _locate(operation, arguments)
     problems = _problems(operation, arguments, located)
     if problems:
-        error = ApiError("validation_error", INVALID, problems)
-        refusal = error_response(error, mcp_request.state.request_id)
-        return _result(OperationAnswer(refusal.status_code, bytes(refusal.body)))
+        return refusal(ApiError("validation_error", INVALID, problems), mcp_request)
     return _result(await send_in_process(_request(operation, located, mcp_request), mcp_request))
+
+
+def refusal(error: ApiError, mcp_request: Request) -> CallToolResult:
+    """Answer an error as the API does."""
+    refused = error_response(error, mcp_request.state.request_id)
+    return _result(OperationAnswer(refused.status_code, bytes(refused.body)))
 
 
 def _locate(operation: Operation, arguments: Mapping[str, Any]) -> Located:

@@ -30,7 +30,7 @@ from api.mcp.tools import Operation, operations_of
 Context = ServerRequestContext[Any, Request]
 INSTRUCTIONS: Final = (
     "Truelift runs A/B tests. An experiment belongs to a project: list_projects, then list_experiments, "
-    "give the ids that other tools ask for. should_we_ship answers what to do about one. Judge a result by "
+    "give the ids that other tools ask for. should_we_ship takes a name. Judge a result by "
     "score_label, score_value and effective_confidence_threshold, and by the decision summary; never by a "
     "raw confidence number. Rates, lifts and confidences are percents, money is in cents. Starting, pausing, "
     "completing, archiving and deleting act on real visitors and real data: ask before you do. A tool that "
@@ -47,7 +47,7 @@ def build_server(app: FastAPI) -> Server:
         offered = await _offered(operations, context)
         tools = [operation.tool for operation in offered.values()]
         # First in the list: what most users ask.
-        ship = [ship_tool(offered[SHIP_OPERATION])] if SHIP_OPERATION in offered else []
+        ship = [ship_tool()] if SHIP_OPERATION in offered else []
         return ListToolsResult(tools=[*ship, *tools])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:

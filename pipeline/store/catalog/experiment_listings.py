@@ -6,7 +6,19 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Text, case, cast, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    Text,
+    and_,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+)
 
 from engine.analysis.results.kept_verdict import KeptVerdict
 from engine.analysis.results.verdict_words import VERDICTS, Verdict
@@ -18,6 +30,8 @@ from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import experiment_listings, experiments, kept_verdicts
 from pipeline.store.documents import value_from
 
+# Longer texts name nothing.
+LONGEST_NAME: Final = 255
 _listed, _kept = experiment_listings.c, kept_verdicts.c
 # Those that need somebody come first; experiments without a verdict last.
 _RANK: Final = case({verdict: rank for rank, verdict in enumerate(VERDICTS)}, value=_kept.verdict)
@@ -47,6 +61,15 @@ class Wanted:
     verdict: Verdict | None = None
     rolled_out_before: datetime | None = None
     sort: str = "-updated_at"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedExperiment:
+    """An experiment that was found by its name."""
+
+    id: str
+    project_id: str
+    name: str
 
 
 class GoalHead(msgspec.Struct):
@@ -109,6 +132,26 @@ class ExperimentListings:
             for row in rows
         ]
         return Page(found, page, per_page, total)
+
+    def named(self, project_ids: Collection[str], text: str) -> list[NamedExperiment]:
+        """List the experiments of that id, name or test key; else those whose names have its words."""
+        said = " ".join(text.casefold().split())
+        if not 0 < len(said) <= LONGEST_NAME:
+            return []
+        has_words = and_(*(_listed.words.contains(word, autoescape=True) for word in said.split()))
+        query = select(_listed.experiment_id, _listed.project_id, _listed.name, _listed.words).where(
+            _listed.project_id.in_(project_ids), or_(_listed.experiment_id == text, has_words)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(_listed.experiment_id)).all()
+        # The first lines are the name and the test key; goals and tags follow.
+        names = {row[0]: [" ".join(line.split()) for line in row[3].split("\n")[:2]] for row in rows}
+        found = (
+            [row for row in rows if row[0] == text]
+            or [row for row in rows if said in names[row[0]]]
+            or [row for row in rows if all(word in " ".join(names[row[0]]) for word in said.split())]
+        )
+        return [NamedExperiment(*row[:3]) for row in found]
 
     def counts(self, project_id: str) -> Mapping[tuple[Status, Verdict | None], int]:
         """Count the experiments of a project by status and verdict."""

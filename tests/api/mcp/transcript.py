@@ -36,7 +36,7 @@ def had(folder: Path) -> str:
 async def _conversation(address: str) -> str:
     lines: list[str] = []
 
-    async def call(tool: str, **arguments: str) -> Any:
+    async def call(tool: str, **arguments: str | bool) -> Any:
         answer = await client.call_tool(tool, arguments)
         lines.append(_request(tool, arguments))
         lines.extend(_answer(part) for part in answer.content)
@@ -44,14 +44,13 @@ async def _conversation(address: str) -> str:
 
     async with Client(address) as client:
         project = (await call("list_projects"))["data"][0]["id"]
-        listed = (await call("list_experiments", project_id=project))["data"]
-        experiment = next(one["id"] for one in listed if one["name"] == EXPERIMENT)
-        await call("should_we_ship", project_id=project, experiment_id=experiment)
+        await call("list_experiments", project_id=project)
+        await call("should_we_ship", experiment=EXPERIMENT, picture=True)
     return "\n".join(lines)
 
 
-def _request(tool: str, arguments: Mapping[str, str]) -> str:
-    said = ", ".join(f'{name}="{_ID.sub(_short, value)}"' for name, value in arguments.items())
+def _request(tool: str, arguments: Mapping[str, str | bool]) -> str:
+    said = ", ".join(f"{name}={_ID.sub(_short, json.dumps(value))}" for name, value in arguments.items())
     return f"**{tool}**({said})\n"
 
 

@@ -104,3 +104,17 @@ def test_verdicts_go_with_their_experiment(catalog: Catalog, project_id: str, id
     assert catalog.kept_verdicts.experiment_ids() == {ids["A green button"]}
     assert catalog.kept_verdicts.find(ids["C"]) is None
     assert names(catalog, project_id) == ["b 100% red", "A green button"]
+
+
+def test_experiments_are_found_by_their_names_alone(
+    catalog: Catalog, project_id: str, ids: dict[str, str]
+) -> None:
+    def found(text: str) -> list[str]:
+        return [one.name for one in catalog.experiment_listings.named([project_id], text)]
+
+    assert found(ids["C"]) == found("c") == ["C"]
+    assert found("BUTTON green") == ["A green button"]
+    assert found("100%") == ["b 100% red"]
+    # Goals and tags are no names.
+    assert found("wallet") == found("shop") == found("") == found("c " * 200) == []
+    assert catalog.experiment_listings.named([], "C") == []
