@@ -5,6 +5,18 @@ SwaggerUIBundle({
   deepLinking: true,
   docExpansion: "none",
   filter: true,
+  syntaxHighlight: false,
+  // The button of an operation has its path in it, which is a link otherwise: a control within a control.
+  plugins: [
+    ({ React }) => ({
+      wrapComponents: {
+        DeepLink:
+          () =>
+          ({ text }) =>
+            React.createElement("span", null, text),
+      },
+    }),
+  ],
   // Otherwise the document would be sent to a checker on another host.
   validatorUrl: null,
 });

@@ -271,4 +271,11 @@ def test_the_reference_is_drawn(site: Site) -> None:
     page.goto(f"{site.address}/docs")
     page.wait_for_selector(".opblock-tag")
     page.click(".opblock-tag:has-text('Experiments') button")
-    page.wait_for_selector("#operations-Experiments-list_experiments")
+    page.click("#operations-Experiments-create_experiment .opblock-summary-control")
+    page.wait_for_selector("#operations-Experiments-create_experiment .example")
+    # The examples of the body, and of what is answered.
+    shown = page.inner_text("#operations-Experiments-create_experiment")
+    assert "One-page checkout" in shown
+    assert "exp_k3vq7xm2c5tzhn6d4wrp" in shown
+    violations = Axe().run(page).response["violations"]
+    assert [one["id"] for one in violations if one["impact"] in HARMFUL] == []

@@ -9,7 +9,7 @@ def test_the_page_and_all_it_loads_come_from_the_service(customer: Customer) -> 
     page = customer.client.get("/docs")
     assert page.status_code == 200
     loaded = re.findall(r'(?:src|href)="(/[^"]+)"', page.text)
-    assert len(loaded) == 4
+    assert len(loaded) == 5
     for address in loaded:
         assert customer.client.get(address).status_code == 200, address
     assert not re.search(r'(?:src|href)="(?:https?:)?//', page.text)
