@@ -17,6 +17,7 @@ from api.glossary import explain_fields
 from api.schemas.account import MemberChanges, MemberInput
 from api.schemas.api_keys import ApiKeyInput
 from api.schemas.inputs import (
+    CHANNEL_INPUT,
     CONVERSION_BATCH,
     COPY_INPUT,
     EXPERIMENT_INPUT,
@@ -53,6 +54,8 @@ BODIES: Final = (
     SDK_KEY_ROTATION,
     WEBHOOK_INPUT,
     WEBHOOK_INPUT.as_changes,
+    CHANNEL_INPUT,
+    CHANNEL_INPUT.as_changes,
     SECRET_ROTATION,
     TRACK_BATCH,
     CONVERSION_BATCH,

@@ -33,7 +33,7 @@ from api.routes import (
     visitors,
 )
 from api.routes.imports import import_operations
-from api.routes.webhooks import delivery_operations, webhook_operations
+from api.routes.webhooks import channel_operations, delivery_operations, webhook_operations
 from api.unknown_paths import refuse_unknown_path
 
 # Tried in order.
@@ -50,6 +50,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     runs.router,
     webhook_operations.router,
     delivery_operations.router,
+    channel_operations.router,
     visitors.router,
     import_operations.router,
     programme.router,

@@ -10,6 +10,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from pipeline.mail_settings import MailSettings
+
 _PREFIX: Final = "TRUELIFT_"
 # Ratio of difflib from which on a variable is a misspelled setting. "catalog" is like "catalog_url" by 0.78,
 # "sdk_key" like "secrets_key" by 0.56.
@@ -28,7 +30,7 @@ class _Environment(EnvSettingsSource):
         return {name: self.env_vars[key] for name, key in keys.items() if key in self.env_vars}
 
 
-class Settings(BaseSettings):
+class Settings(MailSettings, BaseSettings):
     """Locations, limits and intervals; sizes in bytes, times in seconds."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True, extra="forbid")

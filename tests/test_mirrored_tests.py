@@ -103,7 +103,6 @@ TESTED_BY = {
     "api/dashboard/drafts/field_problems.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/form_fields.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/draft_sample.py": "tests/api/dashboard/drafts/test_draft_plan.py",
-    "api/dashboard/drafts/draft_sample.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     **dict.fromkeys(
         (
             "api/dashboard/project_pages/addresses.py",
@@ -157,6 +156,10 @@ TESTED_BY = {
     "pipeline/store/catalog/metrics/project_metrics.py": (
         "tests/pipeline/store/catalog/metrics/test_metric_repository.py"
     ),
+    "pipeline/mail_settings.py": "tests/pipeline/webhooks/test_mail_sending.py",
+    "pipeline/webhooks/recipients.py": "tests/pipeline/webhooks/test_destinations.py",
+    "pipeline/webhooks/channel_requests.py": "tests/api/routes/webhooks/test_channel_operations.py",
+    "pipeline/store/catalog/webhooks/channel_message.py": "tests/pipeline/webhooks/test_project_news.py",
     "pipeline/webhooks/webhook_requests.py": "tests/api/routes/webhooks/test_webhook_operations.py",
     "api/middleware/token_in_path.py": "tests/api/dashboard/sharing/test_shared_page.py",
     "pipeline/requests/share_links.py": "tests/api/routes/test_share_links.py",

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from engine.analysis.results.formatting import exact_money, figure, signed_figure, steps_text
 from engine.analysis.results.goal_limits import row_status
+from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.report import DecisionSummary, GoalReport, Report
 from engine.analysis.results.rounding import round_beside
-from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import Interval, Metric, VariantResult
 from engine.currencies import minor_unit_digits

@@ -124,12 +124,12 @@ def _work_metrics(services: Services) -> Iterator[Metric]:
     yield runs
     yield _gauge(
         "truelift_webhook_deliveries_pending",
-        "Messages to webhooks that wait for an attempt.",
+        "Messages to webhooks and notification channels that wait for an attempt.",
         services.catalog.deliveries.pending_count(),
     )
     yield _gauge(
         "truelift_webhooks_disabled",
-        "Webhooks that the service has disabled, since their endpoints fail.",
+        "Webhooks and notification channels that the service has disabled, since their endpoints fail.",
         services.catalog.webhooks.disabled_count(),
     )
     yield _gauge(

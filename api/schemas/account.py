@@ -38,6 +38,12 @@ _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "exp": ("experiment", frozenset(ExperimentDetail.model_fields) - _NOISE),
     "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
     "whk": ("webhook", frozenset({"url", "description", "events", "disabled_reason", "secret"})),
+    "chn": (
+        "notification_channel",
+        frozenset(
+            {"kind", "destination", "description", "events", "digest_hour", "disabled_reason", "secret"}
+        ),
+    ),
     "run": ("run", frozenset({"project_id", "kind"})),
     "shr": ("share_link", _SHARE_LINK),
     # A sign-in to the dashboard.
@@ -197,7 +203,7 @@ class AuditEntry(BaseModel):
     )
     action: Action = Field(
         description="`exported` tells of visitors of an experiment, `backed_up` of an account, `tested` of a "
-        "webhook, `refused` of a key that was wrong or revoked; the field of that name says more."
+        "webhook or channel, `refused` of a key that was wrong or revoked; the field of that name says more."
     )
     subject_type: str = Field(
         description="`account`, `member`, `api_key`, `project`, `experiment` …", examples=["experiment"]

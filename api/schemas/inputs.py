@@ -22,6 +22,7 @@ from pipeline.events.timestamps import Timestamp
 from pipeline.imports.import_requests import ImportRequest
 from pipeline.requests.runs import RunRequest
 from pipeline.requests.share_links import ShareRequest
+from pipeline.webhooks.channel_requests import ChannelRequest
 from pipeline.webhooks.webhook_requests import SecretRotation, WebhookRequest
 
 REFERENCE: Final = "#/components/schemas/"
@@ -37,7 +38,7 @@ COMPONENT_NAMES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request body: the name of its component, every component that it needs, and an example of a change."""
+    """A request body: the name of its component, all components that it needs, and an example of a change."""
 
     name: str
     components: Mapping[str, Schema]
@@ -152,6 +153,13 @@ WEBHOOK_INPUT: Final = Body.of(
 )
 SECRET_ROTATION: Final = Body.of(
     "SecretRotation", SecretRotation, "A replacement of a webhook's secret.", {"grace_period_hours": 24}
+)
+CHANNEL_INPUT: Final = Body.of(
+    "ChannelInput",
+    ChannelRequest,
+    "A notification channel to create.",
+    {"kind": "slack", "url": "https://hooks.slack.com/services/T0001/B0001/secret"},
+    {"enabled": False},
 )
 SAMPLE_SIZE_INPUT: Final = Body.of(
     "SampleSizeInput",

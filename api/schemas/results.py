@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from api.schemas.experiments import score_of
 from api.schemas.record_answers import Answer, Scale, answer
 from api.schemas.segment_filters import AvailableSegments
+from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.report import (
     DayResult,
     DecisionSummary,
@@ -18,7 +19,6 @@ from engine.analysis.results.report import (
     HealthCheck,
     Report,
 )
-from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment
 from engine.vocabulary import AnalysisMethod, GoalType, Status

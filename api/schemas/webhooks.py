@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
@@ -55,17 +55,12 @@ class WebhookWithSecret(BaseModel):
     )
 
 
-class Delivery(BaseModel):
-    """A message to a webhook, and what came of it."""
+class DeliveryState(BaseModel):
+    """A message, and what came of it."""
 
-    id: str = Field(
-        description="The `webhook-id` of the message, the same in each attempt.",
-        examples=["msg_z6d4wpra7hn2qk5vxm3t"],
-    )
-    webhook_id: str = Field(description="Id of the webhook.", examples=["whk_h6zd4wrp2v7xk5qmt3cn"])
-    type: str = Field(description="An event, or `webhook.test`.", examples=["experiment.completed"])
+    type: str = Field(description="An event, or that of a test.", examples=["experiment.completed"])
     message: dict[str, Any] = Field(
-        description="The message, as it is sent.",
+        description="The message, as JSON data.",
         examples=[
             {
                 "type": "experiment.completed",
@@ -73,9 +68,6 @@ class Delivery(BaseModel):
                 "data": {"experiment_id": "exp_k3vq7xm2c5tzhn6d4wrp"},
             }
         ],
-    )
-    status: DeliveryStatus = Field(
-        description="`pending` until a message has been accepted or was given up after a day."
     )
     attempts: int = Field(description="How often it was sent.", examples=[1])
     created_at: datetime
@@ -89,7 +81,20 @@ class Delivery(BaseModel):
     )
 
     @classmethod
-    def of(cls, found: webhook_records.Delivery) -> "Delivery":
+    def of(cls, found: webhook_records.Delivery) -> Self:
         """Describe a delivery."""
-        named = {name: getattr(found, name) for name in cls.model_fields if name != "message"}
+        named = {name: getattr(found, name) for name in cls.model_fields if hasattr(found, name)}
         return cls(**named, message=json.loads(found.content))
+
+
+class Delivery(DeliveryState):
+    """A message to a webhook, and what came of it."""
+
+    id: str = Field(
+        description="The `webhook-id` of the message, the same in each attempt.",
+        examples=["msg_z6d4wpra7hn2qk5vxm3t"],
+    )
+    webhook_id: str = Field(description="Id of the webhook.", examples=["whk_h6zd4wrp2v7xk5qmt3cn"])
+    status: DeliveryStatus = Field(
+        description="`pending` until a message has been accepted or was given up after a day."
+    )

@@ -82,6 +82,7 @@ CATALOG: Final = (
         "webhook_deliveries",
         columns(
             document="content error",
+            encrypted="reached",
             nothing="id webhook_id type status attempts created_at next_attempt_at ended_at response_status",
         ),
     ),
@@ -144,7 +145,7 @@ CATALOG: Final = (
             (
                 "results that were announced",
                 "announced_results",
-                columns(nothing="experiment_id recommendation alarms"),
+                columns(nothing="experiment_id recommendation alarms states"),
             ),
             (
                 "webhooks",
@@ -152,8 +153,8 @@ CATALOG: Final = (
                 columns(
                     team="url description",
                     encrypted="secret previous_secret",
-                    nothing="id project_id events previous_secret_until disabled_reason delivered_at "
-                    "created_at updated_at",
+                    nothing="id project_id kind events previous_secret_until disabled_reason digest_hour "
+                    "delivered_at created_at updated_at",
                 ),
             ),
             (

@@ -27,6 +27,7 @@ from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.ownership.catalog_damage import structural_damage
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.webhooks.project_news import announce_project_news
 from pipeline.webhooks.webhook_messages import (
     announce_changed_results,
     deliver_messages,
@@ -190,6 +191,7 @@ JOBS: Final = (
     Job("start_queued_runs", lambda _: _MINUTE, start_queued_runs),
     Job("deliver_messages", lambda _: 5, deliver_messages),
     Job("announce_changed_results", lambda _: 5 * _MINUTE, announce_changed_results),
+    Job("announce_project_news", lambda _: _MINUTE, announce_project_news),
     Job("end_begun_erasures", lambda _: _MINUTE, end_begun_erasures),
     Job("forget_old_deliveries", lambda _: 60 * _MINUTE, forget_old_deliveries),
     Job("forget_old_runs", lambda _: 60 * _MINUTE, forget_old_runs),

@@ -1,1 +1,1 @@
-"""Webhooks: signed messages to addresses of users, within limits of time and to permitted networks."""
+"""Webhooks and notification channels: messages to servers and people, within limits of time and networks."""

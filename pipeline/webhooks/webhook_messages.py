@@ -4,27 +4,21 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final
-
-from cryptography.fernet import InvalidToken
+from typing import Final
 
 from engine.analysis.results.report import Report
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN
 from engine.design.project import Project
-from pipeline.encryption_key import open_cipher
 from pipeline.run_each import run_each
 from pipeline.services import PipelineServices
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.webhooks.announced_results import ObservedResults
 from pipeline.store.catalog.webhooks.webhook_records import Delivery, DisabledReason, Webhook
-from pipeline.webhooks.sending_error import SendingError
-from pipeline.webhooks.signatures import headers_of
-
-if TYPE_CHECKING:
-    from pipeline.webhooks.sending import Sender
+from pipeline.webhooks.channel_news import EVENTS_OF_RESULTS, message_about, states_of
+from pipeline.webhooks.destinations import Destinations, Letter, Outcome
 
 # The wait after each failed attempt; a message that is older than a day is given up.
 WAITS: Final = (
@@ -41,7 +35,6 @@ _MOST_DUE: Final = 200
 _WAIT_SECONDS: Final = 2.0
 # The next message is begun by a later pass then, which reads the webhook again.
 _LANE_SECONDS: Final = 5.0
-_GONE: Final = 410
 # What a message says of a decision.
 _ANNOUNCED: Final = (
     *("goal_id", "goal_name", "recommendation", "recommendation_label", "reason", "variant_name"),
@@ -61,7 +54,7 @@ def deliver_messages(services: PipelineServices) -> None:
         return
     lanes, courier = services.lanes, _Courier(services)
     for account_id, webhook, due in services.catalog.deliveries.due(now=services.clock(), most=_MOST_DUE):
-        work = partial(courier.deliver_all, webhook, due)
+        work = partial(courier.deliver_all, account_id, webhook, due)
         lanes.begin(account_id, f"webhook {webhook.id}", work)
     run_each(lanes.ended(within=_WAIT_SECONDS))
 
@@ -74,7 +67,10 @@ def forget_old_deliveries(services: PipelineServices) -> None:
 def announce_changed_results(services: PipelineServices) -> None:
     """Announce decisions that changed and alarms that began; ExceptionGroup of the failures."""
     catalog, now = services.catalog, services.clock()
-    told = catalog.webhooks.projects_told_of(("experiment.decision", "experiment.health_alarm"))
+    told = {
+        *catalog.webhooks.projects_told_of(("experiment.decision", "experiment.health_alarm")),
+        *catalog.notification_channels.projects_told_of(EVENTS_OF_RESULTS),
+    }
     run_each(
         {
             f"experiment {one.id}": partial(_announce, services, one, project, now)
@@ -98,73 +94,56 @@ class _Courier:
     def __init__(self, services: PipelineServices) -> None:
         self._clock = services.clock
         self._deliveries = services.catalog.deliveries
-        self._cipher = open_cipher(services.settings)
-        self._networks = services.settings.reachable_networks
+        self._destinations = Destinations(services)
         self._is_closing = services.lanes.is_closing
 
-    @cached_property
-    def _sender(self) -> "Sender":
-        # Its package is slow to import, and most services have no webhooks.
-        from pipeline.webhooks.sending import Sender  # noqa: PLC0415 - see above
-
-        return Sender(self._networks)
-
-    def deliver_all(self, webhook: Webhook, deliveries: Sequence[Delivery]) -> None:
+    def deliver_all(self, account_id: str, webhook: Webhook, deliveries: Sequence[Delivery]) -> None:
         """Send messages to one webhook until one fails, for a few seconds."""
         ends_at = monotonic() + _LANE_SECONDS
         for delivery in deliveries:
-            is_delivered = self._deliver(webhook, delivery)
+            is_delivered = self._deliver(Letter(account_id, webhook, delivery, self._clock()))
             if not is_delivered or self._is_closing.is_set() or monotonic() >= ends_at:
                 return
 
-    def _deliver(self, webhook: Webhook, delivery: Delivery) -> bool:
-        content = delivery.content.encode()
-        now = self._clock()
-        try:
-            headers = {
-                "Content-Type": "application/json",
-                "User-Agent": "Truelift",
-                **headers_of(delivery.id, content, self._secrets(webhook, now), now=now),
-            }
-            status = self._sender.post(webhook.url, headers, content)
-        except SendingError as error:
-            return self._fail(delivery, None, str(error))
-        except InvalidToken:
-            return self._fail(delivery, None, "the secret was encrypted by another key; rotate it")
-        if 200 <= status < 300:
-            self._deliveries.note_success(delivery, status, now=self._clock())
-            return True
-        return self._fail(delivery, status, f"the endpoint answered {status}")
+    def _deliver(self, letter: Letter) -> bool:
+        outcome = self._destinations.send(letter)
+        if outcome.is_delivered:
+            self._deliveries.note_success(
+                letter.delivery, outcome.status, now=self._clock(), error=outcome.error
+            )
+        else:
+            self._fail(letter.delivery, outcome)
+        return outcome.is_delivered
 
-    def _fail(self, delivery: Delivery, status: int | None, error: str) -> bool:
-        now = self._clock()
-        again = None if status == _GONE else next_attempt(delivery, now=now)
+    def _fail(self, delivery: Delivery, outcome: Outcome) -> None:
+        now, error = self._clock(), outcome.error or ""
+        again = None if outcome.is_gone else next_attempt(delivery, now=now)
         reason: DisabledReason | None = None
         if again is None:
-            reason = "gone" if status == _GONE else "failing"
+            reason = "gone" if outcome.is_gone else "failing"
             logger.warning(
                 "message %s of webhook %s is given up: %s", delivery.id, delivery.webhook_id, error
             )
         self._deliveries.note_failure(
-            delivery, error=error, response_status=status, now=now, next_attempt_at=again, disable_as=reason
+            delivery,
+            error=error,
+            response_status=outcome.status,
+            now=now,
+            next_attempt_at=again,
+            disable_as=reason,
+            reached=outcome.reached,
         )
-        return False
-
-    def _secrets(self, webhook: Webhook, now: datetime) -> list[str]:
-        until = webhook.previous_secret_until
-        former = webhook.previous_secret if until is not None and now < until else None
-        return [self._cipher.decrypt(one).decode() for one in (webhook.secret, former) if one is not None]
 
 
 def _announce(services: PipelineServices, experiment: Experiment, project: Project, now: datetime) -> None:
-    observed = observed_results(services.results.report(experiment, project, now=now))
+    observed = observed_results(services.results.report(experiment, project, now=now), project)
     # One deleted meanwhile is no news.
     with suppress(NotFoundError):
         if observed is not None:
             services.catalog.announced_results.note(experiment, observed, now=now)
 
 
-def observed_results(report: Report) -> ObservedResults | None:
+def observed_results(report: Report, project: Project) -> ObservedResults | None:
     """Return what is announced of a report; None without a goal."""
     goal = report.primary
     if goal is None:
@@ -174,4 +153,7 @@ def observed_results(report: Report) -> ObservedResults | None:
         recommendation=decision.recommendation,
         decision={name: getattr(decision, name) for name in _ANNOUNCED},
         alarms={check.check: check.message for check in report.health if check.status == "alarm"},
+        states=states_of(report),
+        counted_at=report.as_of,
+        message_of=partial(message_about, report, project),
     )

@@ -106,6 +106,7 @@ def places(unlimited: Customer) -> dict[str, str]:
         "started": started,
         "metric": metric,
         "webhook": unlimited.a_webhook(project),
+        "channel": unlimited.a_channel(project),
         "member": f"/account/members/{member.id}",
         "project_id": project_id,
     }

@@ -87,6 +87,12 @@ class Customer:
         created = self.post(f"{project}/webhooks", {"url": "https://shop.example/hooks", **fields})
         return f"{project}/webhooks/{created.json()['data']['webhook']['id']}"
 
+    def a_channel(self, project: str, **fields: Any) -> str:
+        """Create a notification channel of Slack; returns its path."""
+        slack = {"kind": "slack", "url": "https://hooks.slack.example/services/1"}
+        created = self.post(f"{project}/notification_channels", {**slack, **fields})
+        return f"{project}/notification_channels/{created.json()['data']['id']}"
+
 
 def a_browser(client: TestClient, **options: Any) -> TestClient:
     """Return a browser with cookies of its own, on the event loop that serves the client."""

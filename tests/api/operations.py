@@ -13,6 +13,8 @@ _METRICS = "/api/v1/projects/{project_id}/metrics"
 _METRIC = {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "order"}}
 _WEBHOOKS = "/api/v1/projects/{project_id}/webhooks"
 _WEBHOOK = {"url": "https://shop.example/hooks"}
+_CHANNELS = "/api/v1/projects/{project_id}/notification_channels"
+_CHANNEL = {"kind": "slack", "url": "https://hooks.slack.example/services/1"}
 _NAME = {"name": "Renamed"}
 _NEW_PROJECT = {"name": "Shop", "url": "https://shop.example"}
 _NEW_KEY = {"name": "CI", "scopes": ["projects:read"]}
@@ -130,6 +132,13 @@ MORE_OPERATIONS = (
     Operation("POST", f"{_WEBHOOKS}/{{id}}/rotate_secret", ("projects:write",), "project", _GRACE),
     Operation("GET", f"{_WEBHOOKS}/{{id}}/deliveries", ("projects:read",), "project"),
     Operation("POST", f"{_WEBHOOKS}/{{id}}/test", ("projects:write",), "project"),
+    Operation("GET", _CHANNELS, ("projects:read",), "project"),
+    Operation("POST", _CHANNELS, ("projects:write",), "project", _CHANNEL),
+    Operation("GET", f"{_CHANNELS}/{{id}}", ("projects:read",), "project"),
+    Operation("PATCH", f"{_CHANNELS}/{{id}}", ("projects:write",), "project", _CHANNEL),
+    Operation("DELETE", f"{_CHANNELS}/{{id}}", ("projects:write",), "project"),
+    Operation("GET", f"{_CHANNELS}/{{id}}/deliveries", ("projects:read",), "project"),
+    Operation("POST", f"{_CHANNELS}/{{id}}/test", ("projects:write",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/runs", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/runs/{id}", ("results:read",), "project"),
     Operation("POST", "/api/v1/projects/{project_id}/runs", ("projects:write",), "project", _RUN),

@@ -18,6 +18,7 @@ IDS: Mapping[str, Mapping[str, tuple[str | int, ...]]] = {
     "create_project": {"prj_x7km3qv2c5tzhn6d4wrp": ("id",)},
     "create_member": {"mem_c5hn2qk7vxm3tz6d4wpr": ("id",)},
     "create_metric": {"met_v7xk5qmtd4wr3chn6zp2": ("id",)},
+    "create_notification_channel": {"chn_n6d4wrpk3vq7xm2c5tzh": ("id",)},
     "create_webhook": {"whk_h6zd4wrp2v7xk5qmt3cn": ("webhook", "id")},
     "create_experiment": {
         "exp_k3vq7xm2c5tzhn6d4wrp": ("id",),
@@ -29,13 +30,21 @@ IDS: Mapping[str, Mapping[str, tuple[str | int, ...]]] = {
 STEPS = (
     *("create_project", "update_project", "rotate_sdk_key", "create_member", "update_member"),
     *("create_api_key", "create_metric", "update_metric", "create_webhook", "update_webhook"),
+    *("create_notification_channel", "update_notification_channel"),
     *("rotate_webhook_secret", "compute_sample_size", "create_experiment", "update_experiment"),
     *("copy_experiment", "start_experiment", "assign_visitor", "track_events", "track_conversions"),
     *("start_run", "start_import", "create_share_link", "ship_experiment"),
 )
 MEANING_OF_ROWS = {"variant": "page", "control": "Three steps", "goals": "ordered", "visitor": "visitor"}
 # By the last collection of a path: the id that stands for `{id}`.
-OWNERS = {"projects": "prj_", "members": "mem_", "metrics": "met_", "webhooks": "whk_", "experiments": "exp_"}
+OWNERS = {
+    "projects": "prj_",
+    "members": "mem_",
+    "metrics": "met_",
+    "webhooks": "whk_",
+    "notification_channels": "chn_",
+    "experiments": "exp_",
+}
 
 
 @pytest.fixture(scope="module")

@@ -57,12 +57,13 @@ class Scene:
     metric_id: str
     member_id: str
     webhook_id: str
+    channel_id: str
     link_id: str
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of all of them."""
         resources = (self.project_id, self.experiment_id, self.run_id, self.metric_id)
-        return (*resources, self.key_id, self.member_id, self.webhook_id, self.link_id)
+        return (*resources, self.key_id, self.member_id, self.webhook_id, self.channel_id, self.link_id)
 
     def ask(self, operation: Operation, token: str | None) -> httpx2.Response:
         """Call an operation on these objects with a token."""
@@ -72,6 +73,7 @@ class Scene:
         id_ = self.metric_id if "/metrics/" in operation.path else id_
         id_ = self.member_id if "/members/" in operation.path else id_
         id_ = self.webhook_id if "/webhooks/" in operation.path else id_
+        id_ = self.channel_id if "/notification_channels/" in operation.path else id_
         path = operation.path.format(
             project_id=self.project_id, id=id_, visitor_id="nobody", link_id=self.link_id
         )
@@ -130,10 +132,10 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     experiment_id, metric_id = (path.rpartition("/")[2] for path in (experiment, customer.a_metric(project)))
     member = catalog.members.add(customer.account.id, f"{key.id}@acme.example", "Bo")
     webhook_id = customer.a_webhook(project).rpartition("/")[2]
+    channel_id = customer.a_channel(project).rpartition("/")[2]
     link_id = customer.post(f"{experiment}/share_links").json()["data"]["share_link"]["id"]
-    return Scene(
-        customer, project_id, experiment_id, key.id, run.id, metric_id, member.id, webhook_id, link_id
-    )
+    ids = (key.id, run.id, metric_id, member.id, webhook_id, channel_id, link_id)
+    return Scene(customer, project_id, experiment_id, *ids)
 
 
 def test_operations_are_those_of_the_contract() -> None:

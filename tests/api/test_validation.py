@@ -62,6 +62,14 @@ WEBHOOK = {
     "events": ["experiment.decision"],
     "enabled": True,
 }
+CHANNEL = {
+    "kind": "slack",
+    "url": "https://hooks.slack.example/services/1",
+    "description": "Our chat",
+    "events": ["decision_ready"],
+    "digest_hour": 8,
+    "enabled": True,
+}
 RUN = {
     "kind": "rebuild",
     "days": {"from": "2026-03-01", "to": "2026-03-02"},
@@ -98,6 +106,8 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "create_metric": ("POST", "{project}/metrics", METRIC),
     "create_webhook": ("POST", "{project}/webhooks", WEBHOOK),
     "update_webhook": ("PATCH", "{webhook}", WEBHOOK),
+    "create_notification_channel": ("POST", "{project}/notification_channels", CHANNEL),
+    "update_notification_channel": ("PATCH", "{channel}", CHANNEL),
     "rotate_webhook_secret": ("POST", "{webhook}/rotate_secret", {"grace_period_hours": 24}),
     "update_metric": ("PATCH", "{metric}", {**METRIC, "name": "Purchases"}),
     "start_run": ("POST", "{project}/runs", RUN),

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.analysis.results.formatting import exact_money, p_text, share
-from engine.analysis.results.report import DecisionSummary, Recommendation, Report
 from engine.analysis.results.planned_sample import PlanReport
+from engine.analysis.results.report import DecisionSummary, Recommendation, Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.currencies import minor_units
 

@@ -1,1 +1,1 @@
-"""Routes of webhooks and of deliveries to them."""
+"""Routes of webhooks and notification channels, and of deliveries to them."""

@@ -10,8 +10,8 @@ from engine.analysis.comparison.effects import relative_change
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_expected
 from engine.analysis.comparison.plan import AnalysisPlan, plan_analysis
 from engine.analysis.results.numbers import intervals, no_cells
-from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.planned_sample import PlanReport
+from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.variant_result import Interval
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian import posteriors

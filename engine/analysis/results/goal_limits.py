@@ -22,7 +22,7 @@ class GoalLimits:
 def limits_of(report: Report, goal: GoalReport) -> GoalLimits:
     """Read the limits of a goal; a guardrail has one alone, None where the control's mean is not above 0."""
     if goal.goal.is_guardrail:
-        return GoalLimits(margin=None, guardrail=_harmful_change(goal))
+        return GoalLimits(margin=None, guardrail=harmful_change(goal))
     own = goal.goal.config.get("minimum_effect_percent")
     usual = report.experiment.statistics.minimum_effect_percent
     margin = report.plan.minimum_effect if goal.goal.is_primary else (own or usual) / 100
@@ -63,7 +63,7 @@ def bounds_of(interval: Interval) -> tuple[float, float]:
     return low, _NOWHERE if interval.high is None else interval.high
 
 
-def _harmful_change(goal: GoalReport) -> float | None:
+def harmful_change(goal: GoalReport) -> float | None:
     """Return the change at which harm begins, in the direction that is not wanted."""
     side = 1.0 if is_lower_better(goal) else -1.0
     config = goal.goal.config

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from engine.analysis.results.answer_fields import NOT_ANSWERED, AnswerField, described
+from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.report import (
     CheckStatus,
     GoalReport,
@@ -13,7 +14,6 @@ from engine.analysis.results.report import (
     Recommendation,
     Report,
 )
-from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.status_words import shown_status
 from engine.analysis.results.variant_result import Interval, VariantStatus
 from engine.analysis.results.verdict_words import Verdict, verdict_of

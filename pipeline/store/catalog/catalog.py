@@ -30,7 +30,9 @@ from pipeline.store.catalog.sharing.share_link_repository import ShareLinks
 from pipeline.store.catalog.sign_in.session_repository import Sessions
 from pipeline.store.catalog.sign_in.sign_in_links import SignInLinks
 from pipeline.store.catalog.webhooks.announced_results import AnnouncedResults
+from pipeline.store.catalog.webhooks.channel_queue import ChannelMessages
 from pipeline.store.catalog.webhooks.delivery_repository import Deliveries
+from pipeline.store.catalog.webhooks.webhook_records import CHANNEL_KINDS
 from pipeline.store.catalog.webhooks.webhook_repository import Webhooks
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.content_mark import note_content
@@ -61,8 +63,10 @@ class Catalog:
     sign_in_links: SignInLinks
     share_links: ShareLinks
     webhooks: Webhooks
+    notification_channels: Webhooks
     deliveries: Deliveries
     announced_results: AnnouncedResults
+    channel_messages: ChannelMessages
     idempotency_keys: IdempotencyKeys
     warehouses: Warehouses
 
@@ -112,8 +116,10 @@ class Catalog:
             sign_in_links=SignInLinks(database),
             share_links=ShareLinks(database),
             webhooks=Webhooks(database),
+            notification_channels=Webhooks(database, CHANNEL_KINDS, noun="notification channel"),
             deliveries=Deliveries(database),
             announced_results=AnnouncedResults(database),
+            channel_messages=ChannelMessages(database),
             idempotency_keys=IdempotencyKeys(database),
             warehouses=Warehouses(database),
         )

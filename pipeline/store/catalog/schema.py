@@ -304,11 +304,14 @@ job_records = Table(
     Column("tried_at", UtcDateTime),
 )
 
+# Webhooks, and notification channels of other kinds: their `url` is the masked destination, and `secret` the
+# encrypted one.
 webhooks = Table(
     "webhooks",
     metadata,
     Column("id", ID, primary_key=True),
     Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("kind", String, nullable=False, server_default=text("'webhook'")),
     Column("url", String, nullable=False),
     Column("description", String),
     Column("events", JSON, nullable=False),
@@ -316,6 +319,7 @@ webhooks = Table(
     Column("previous_secret", LargeBinary),
     Column("previous_secret_until", UtcDateTime),
     Column("disabled_reason", String),
+    Column("digest_hour", Integer),
     Column("delivered_at", UtcDateTime),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
@@ -335,6 +339,8 @@ webhook_deliveries = Table(
     Column("ended_at", UtcDateTime),
     Column("response_status", Integer),
     Column("error", String),
+    # Encrypted: the addresses of an e-mail that the mail server has accepted so far.
+    Column("reached", LargeBinary),
     Index(None, "webhook_id", "created_at"),
 )
 
@@ -344,6 +350,8 @@ announced_results = Table(
     Column("experiment_id", ID, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
     Column("recommendation", String, nullable=False),
     Column("alarms", JSON, nullable=False),
+    # Of notification channels; null until results were observed for them.
+    Column("states", JSON),
 )
 
 # No foreign keys, since entries outlive the objects they are about.

@@ -47,6 +47,7 @@ def _ids(marked: Marked, customer: Customer) -> dict[str, list[str]]:
     project = f"/projects/{marked.project.id}"
     listed = {
         "webhook_id": f"{project}/webhooks",
+        "notification_channel_id": f"{project}/notification_channels",
         "run_id": f"{project}/runs?kind=import",
         "metric_id": f"{project}/metrics",
         "experiment_id": f"{project}/experiments",

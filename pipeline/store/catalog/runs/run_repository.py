@@ -124,6 +124,19 @@ class Runs:
             rows = connection.execute(query).mappings().all()
         return [_run_from(row) for row in rows]
 
+    def failed_nights(self, project_id: str, *, since: datetime) -> list[Run]:
+        """List the scheduled rebuilds of a project since a time that failed or were interrupted."""
+        query = select(runs).where(
+            runs.c.project_id == project_id,
+            runs.c.kind == "rebuild",
+            runs.c.trigger == "schedule",
+            runs.c.status.in_(("failed", "interrupted")),
+            runs.c.created_at >= since,
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [_run_from(row) for row in rows]
+
     def all_unended(self) -> list[Run]:
         """List the runs of all projects that are queued or under way."""
         query = select(runs).where(runs.c.status.in_(("queued", "running")))

@@ -1,1 +1,1 @@
-"""Webhooks of projects in the catalog, and the messages that wait for them."""
+"""Webhooks and notification channels of projects in the catalog, and the messages that wait for them."""

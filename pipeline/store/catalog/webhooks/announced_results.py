@@ -1,30 +1,37 @@
-"""What webhooks were told of an experiment's results last, so that each change is told once."""
+"""What webhooks and channels were told of an experiment's results last, so that each change is told once."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from engine.design.experiment import Experiment
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.experiments import lock_project
 from pipeline.store.catalog.schema import announced_results, experiments
+from pipeline.store.catalog.webhooks.announced_states import FIRST_VERDICT, StateChange, States, settle
+from pipeline.store.catalog.webhooks.channel_message import ChannelMessage
+from pipeline.store.catalog.webhooks.channel_queue import queue_message
 from pipeline.store.catalog.webhooks.message_queue import announce
-
-# What an experiment begins with, which is no news.
-_FIRST: Final = "insufficient_data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedResults:
-    """The decision on the primary goal, with facts about it, and the message of each alarm by its check."""
+    """The decision on the primary goal, with facts about it, and the message of each alarm by its check.
+
+    `states` are what channels are told of, by events counted up to `counted_at`, and `message_of` is what
+    they are told of a change.
+    """
 
     recommendation: str
     decision: Mapping[str, Any]
     alarms: Mapping[str, str]
+    states: Mapping[str, str] = field(default_factory=dict)
+    counted_at: datetime | None = None
+    message_of: Callable[[StateChange], ChannelMessage | None] = lambda _: None
 
 
 class AnnouncedResults:
@@ -42,12 +49,17 @@ class AnnouncedResults:
             if connection.scalar(select(experiments.c.id).where(experiments.c.id == experiment.id)) is None:
                 raise NotFoundError("experiment", experiment.id)
             row = connection.execute(select(announced_results).where(is_this)).mappings().one_or_none()
-            last = row["recommendation"] if row else _FIRST
+            last = row["recommendation"] if row else FIRST_VERDICT
             known = set(row["alarms"]) if row else set()
-            values = {"recommendation": seen.recommendation, "alarms": sorted(seen.alarms)}
+            stored: States = (row["states"] if row else None) or {}
+            values = {
+                "recommendation": seen.recommendation,
+                "alarms": sorted(seen.alarms),
+                "states": _tell_channels(connection, seen, stored, now),
+            }
             if row is None:
                 connection.execute(announced_results.insert().values(experiment_id=experiment.id, **values))
-            elif (last, sorted(known)) != (seen.recommendation, values["alarms"]):
+            elif {**row, "states": stored} != {**row, **values}:
                 connection.execute(announced_results.update().where(is_this).values(values))
             if seen.recommendation != last:
                 facts = {**seen.decision, "previous_recommendation": last}
@@ -55,3 +67,16 @@ class AnnouncedResults:
             for check in sorted(set(seen.alarms) - known):
                 facts = {"check": check, "message": seen.alarms[check]}
                 announce(connection, experiment, "experiment.health_alarm", facts, at=now)
+
+
+def _tell_channels(
+    connection: Connection, seen: ObservedResults, states: States, now: datetime
+) -> Mapping[str, Any]:
+    """Queue messages about the states that have changed, and return those to note."""
+    if seen.counted_at is None:
+        return states
+    settled, changes = settle(states, seen.states, counted_at=seen.counted_at, now=now)
+    for change in changes:
+        if (message := seen.message_of(change)) is not None:
+            queue_message(connection, message, now=now)
+    return settled

@@ -10,8 +10,15 @@ from pipeline.store.catalog.audit import record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import projects, webhook_deliveries, webhooks
+from pipeline.store.catalog.webhooks.channel_message import project_message
 from pipeline.store.catalog.webhooks.message_queue import disable, enqueue, webhook_from
-from pipeline.store.catalog.webhooks.webhook_records import TEST, Delivery, DisabledReason, Webhook
+from pipeline.store.catalog.webhooks.webhook_records import (
+    CHANNEL_TEST,
+    TEST,
+    Delivery,
+    DisabledReason,
+    Webhook,
+)
 
 KEPT_FOR: Final = timedelta(days=30)
 # Messages to an endpoint wait so long after one of them failed, at least.
@@ -36,9 +43,13 @@ class Deliveries:
         return Page([Delivery(**row) for row in rows], page, per_page, total)
 
     def add_test(self, webhook: Webhook, project: Project, *, actor: str, now: datetime) -> Delivery:
-        """Queue and audit a test message for a webhook of a project."""
+        """Queue and audit a test message for a webhook or channel of a project."""
+        event, data = TEST, {"project_id": project.id}
+        if webhook.kind != "webhook":
+            title = f"{project.name}: a test message of Truelift"
+            event, data = CHANNEL_TEST, project_message(CHANNEL_TEST, project, title).data
         with self._database.write() as connection:
-            delivery = enqueue(connection, webhook, TEST, {"project_id": project.id}, at=now)
+            delivery = enqueue(connection, webhook, event, data, at=now)
             record(connection, project.account_id, actor, webhook.id, {"tested": [None, delivery.id]})
         return delivery
 
@@ -72,15 +83,17 @@ class Deliveries:
         with self._database.read() as connection:
             return connection.scalar(query) or 0
 
-    def note_success(self, delivery: Delivery, response_status: int, *, now: datetime) -> None:
-        """End a delivery that the endpoint has accepted."""
+    def note_success(
+        self, delivery: Delivery, response_status: int | None, *, now: datetime, error: str | None = None
+    ) -> None:
+        """End a delivery that the endpoint has accepted; `error` tells of recipients that it refused."""
         ended = {
             "status": "delivered",
             "attempts": delivery.attempts + 1,
             "next_attempt_at": None,
             "ended_at": now,
             "response_status": response_status,
-            "error": None,
+            "error": error,
         }
         is_its_webhook = webhooks.c.id == delivery.webhook_id
         with self._database.write() as connection:
@@ -96,12 +109,13 @@ class Deliveries:
         now: datetime,
         next_attempt_at: datetime | None,
         disable_as: DisabledReason | None = None,
+        reached: bytes | None = None,
     ) -> None:
         """Note a failed attempt; without a next one the delivery has failed.
 
         Other messages to the endpoint are tried a minute later at the earliest, so that one that is down
         delays no other endpoint. With `disable_as`, the webhook is disabled unless a message has reached it
-        since this one was written.
+        since this one was written. `reached` is whom an e-mail has reached, although it failed for others.
         """
         noted = {
             "status": "pending" if next_attempt_at else "failed",
@@ -110,6 +124,7 @@ class Deliveries:
             "ended_at": None if next_attempt_at else now,
             "response_status": response_status,
             "error": error,
+            **({} if reached is None else {"reached": reached}),
         }
         pause_until = now + ENDPOINT_PAUSE
         is_sooner = webhook_deliveries.c.next_attempt_at < pause_until
@@ -118,9 +133,11 @@ class Deliveries:
         with self._database.write() as connection:
             connection.execute(_update(delivery).values(noted))
             connection.execute(others.values(next_attempt_at=pause_until))
+            is_its_webhook = webhooks.c.id == delivery.webhook_id
+            if reached is not None:
+                connection.execute(webhooks.update().where(is_its_webhook).values(delivered_at=now))
             if disable_as is None:
                 return
-            is_its_webhook = webhooks.c.id == delivery.webhook_id
             query = select(webhooks).where(is_its_webhook).with_for_update()
             row = connection.execute(query).mappings().one_or_none()
             if row is None or row["disabled_reason"] is not None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select
 
 from engine.design.experiment import Experiment
 from engine.vocabulary import Status
@@ -75,21 +75,32 @@ def enqueue(
     connection: Connection, webhook: Webhook, event: str, data: Mapping[str, Any], *, at: datetime
 ) -> Delivery:
     """Queue a message for one webhook, which is disabled where too many wait already."""
-    message = {"type": event, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": data}
     now = utc_now()
     delivery = Delivery(
         id=new_id("msg"),
         webhook_id=webhook.id,
         type=event,
-        content=json.dumps(message, separators=(",", ":"), ensure_ascii=False),
+        content=content_of(event, data, at=at),
         created_at=now,
         next_attempt_at=now,
     )
+    add_delivery(connection, webhook, delivery, now=now)
+    return delivery
+
+
+def content_of(event: str, data: Mapping[str, Any], *, at: datetime) -> str:
+    """Return the JSON text of a message."""
+    message = {"type": event, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": data}
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False)
+
+
+def add_delivery(connection: Connection, webhook: Webhook, delivery: Delivery, *, now: datetime) -> None:
+    """Save a new delivery to a webhook, which is disabled where too many wait already."""
     connection.execute(webhook_deliveries.insert().values(asdict(delivery)))
-    waiting = select(func.count()).where(*_pending_of(webhook.id))
+    is_pending = webhook_deliveries.c.status == "pending"
+    waiting = select(func.count()).where(_is_unended(webhook.id), is_pending)
     if (connection.scalar(waiting) or 0) > MOST_PENDING:
         disable(connection, webhook, "queue_full", now=now)
-    return delivery
 
 
 def disable(
@@ -99,7 +110,7 @@ def disable(
     is_this = webhooks.c.id == webhook.id
     connection.execute(webhooks.update().where(is_this).values(disabled_reason=reason, updated_at=now))
     ended = {"status": "failed", "ended_at": now, "next_attempt_at": None, "error": _WAS_DISABLED}
-    connection.execute(webhook_deliveries.update().where(*_pending_of(webhook.id)).values(ended))
+    connection.execute(webhook_deliveries.update().where(_is_unended(webhook.id)).values(ended))
     changes = changes_between({"disabled_reason": webhook.disabled_reason}, {"disabled_reason": reason})
     account_id = connection.scalar(select(projects.c.account_id).where(projects.c.id == webhook.project_id))
     record(connection, str(account_id), actor, webhook.id, changes)
@@ -110,5 +121,5 @@ def webhook_from(row: RowMapping) -> Webhook:
     return Webhook(**{**row, "events": tuple(row["events"])})
 
 
-def _pending_of(webhook_id: str) -> tuple[Any, ...]:
-    return (webhook_deliveries.c.webhook_id == webhook_id, webhook_deliveries.c.status == "pending")
+def _is_unended(webhook_id: str) -> ColumnElement[bool]:
+    return and_(webhook_deliveries.c.webhook_id == webhook_id, webhook_deliveries.c.ended_at.is_(None))
