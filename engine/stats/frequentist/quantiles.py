@@ -35,6 +35,12 @@ class ValueCounts:
     counts: FloatArray
     rounding: FloatArray = field(default_factory=lambda: np.zeros(()))
     design_effect: float = 1.0
+    # Summed once: an interval asks for quantiles some twenty times.
+    _cumulated: FloatArray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Add the counts up."""
+        object.__setattr__(self, "_cumulated", np.cumsum(self.counts))
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Self:
@@ -45,7 +51,7 @@ class ValueCounts:
     @property
     def n(self) -> float:
         """Number of values."""
-        return float(self.counts.sum())
+        return float(self._cumulated[-1]) if len(self._cumulated) else 0.0
 
     @property
     def independent(self) -> float:
@@ -73,13 +79,14 @@ class ValueCounts:
         Hyndman and Fan (1996), American Statistician 50, definition 8, nearly median-unbiased for any
         distribution.
         """
-        n, cumulated = self.n, np.cumsum(self.counts)
+        n = self.n
         place = (n + 1.0 / 3.0) * np.asarray(shares, np.float64) + 1.0 / 3.0
         known = (place >= 1.0) & (place <= n)
         if not known.any():
             return np.full(place.shape, np.nan)
-        rank = np.floor(np.clip(place, 1.0, n))
-        low, high = (self.values[np.searchsorted(cumulated, np.minimum(at, n))] for at in (rank, rank + 1.0))
+        rank = np.floor(np.minimum(np.maximum(place, 1.0), n))
+        at = self._cumulated.searchsorted(rank), self._cumulated.searchsorted(np.minimum(rank + 1.0, n))
+        low, high = self.values[at[0]], self.values[at[1]]
         return np.asarray(np.where(known, low + (place - rank) * (high - low), np.nan))
 
 
