@@ -161,6 +161,7 @@ TESTED_BY = {
     "pipeline/webhooks/channel_requests.py": "tests/api/routes/webhooks/test_channel_operations.py",
     "pipeline/store/catalog/webhooks/channel_message.py": "tests/pipeline/webhooks/test_project_news.py",
     "pipeline/webhooks/webhook_requests.py": "tests/api/routes/webhooks/test_webhook_operations.py",
+    "api/dashboard/account/share_link_list.py": "tests/api/dashboard/sharing/test_link_forms.py",
     "api/middleware/token_in_path.py": "tests/api/dashboard/sharing/test_shared_page.py",
     "pipeline/requests/share_links.py": "tests/api/routes/test_share_links.py",
     "pipeline/store/catalog/sharing/link_endings.py": (

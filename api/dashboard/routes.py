@@ -14,6 +14,7 @@ from api.dashboard.account.member_forms import (
     remove_member,
     show_member,
 )
+from api.dashboard.account.share_link_list import confirm_all, revoke_all, show_share_links
 from api.dashboard.charts import answer_chart
 from api.dashboard.comparison import show_comparison
 from api.dashboard.drafts.draft_pages import (
@@ -61,6 +62,7 @@ from api.dashboard.project_setup import (
 )
 from api.dashboard.projects import show_projects
 from api.dashboard.reference import show_reference
+from api.dashboard.sharing.link_forms import create_link, revoke_link, show_links
 from api.dashboard.sharing.shared_page import show_shared_results
 from api.dashboard.shipping import confirm_rollout_end, end_rollout, send_decision, show_decision
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
@@ -81,6 +83,9 @@ ROUTES: Final = (
     Route("/sign-out", sign_out, methods=["POST"]),
     Route("/account", show_account),
     Route("/account/audit", show_audit_trail),
+    Route("/account/share_links", show_share_links),
+    Route("/account/share_links/revoke", confirm_all),
+    Route("/account/share_links/revoke", revoke_all, methods=["POST"]),
     Route("/account/members", add_member, methods=["POST"]),
     Route("/account/members/{member_id}", show_member),
     Route("/account/members/{member_id}", change_member, methods=["POST"]),
@@ -139,6 +144,9 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/rollout/end", end_rollout, methods=["POST"]),
     Route(_EXPERIMENT + "/start", show_start),
     Route(_EXPERIMENT + "/start", send_start, methods=["POST"]),
+    Route(_EXPERIMENT + "/share", show_links),
+    Route(_EXPERIMENT + "/share", create_link, methods=["POST"]),
+    Route(_EXPERIMENT + "/share/{link_id}/revoke", revoke_link, methods=["POST"]),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
     Route("/shared/{token}", show_shared_results),

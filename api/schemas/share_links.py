@@ -13,6 +13,7 @@ class ShareLink(BaseModel):
     id: str
     project_id: str
     experiment_id: str
+    experiment_name: str = Field(description="Name of the experiment.", examples=["One-page checkout"])
     member_id: str = Field(
         description="Member whose key made the link; with its right, the link ends.",
         examples=["mem_c5hn2qk7vxm3tz6d4wpr"],

@@ -22,6 +22,12 @@ Surface = Literal["REST", "MCP", "dashboard"]
 NEW_KEY: Final = {"name": "New", "scopes": ["projects:read"]}
 # As the contract has it: owners above admins, and admins above members, who manage nothing.
 RANK: Final = {"member": 0, "admin": 1, "owner": 2}
+# Where the dashboard lists, and what managers find there.
+PAGES: Final = {
+    "list_api_keys": ("/account", "Audit trail"),
+    "list_audit_entries": ("/account/audit", "Audit trail"),
+    "list_account_share_links": ("/account/share_links", "links work now"),
+}
 NO_TOOLS: Final = frozenset({"create_api_key", "list_account_share_links", "revoke_account_share_links"})
 # Members that there are more of once an operation is done.
 ADDED: Final = {"create_member": 1, "delete_member": -1}
@@ -159,7 +165,10 @@ OPERATIONS: Final[dict[str, Operation]] = {
         "list_account_share_links", lambda _: ("GET", "/account/share_links", None), needs_target=False
     ),
     "revoke share links beside": Operation(
-        "revoke_account_share_links", lambda _: ("DELETE", "/account/share_links", None), needs_target=False
+        "revoke_account_share_links",
+        lambda _: ("DELETE", "/account/share_links", None),
+        lambda _: ("/account/share_links/revoke", {}),
+        needs_target=False,
     ),
 }
 Try = Callable[[Operation, Target], str | None]
@@ -206,8 +215,9 @@ def on_the_dashboard(actor: Customer) -> Try:
 
     def attempt(operation: Operation, target: Target) -> str | None:
         if operation.form is None:
-            page = browser.get("/account" if operation.tool == "list_api_keys" else "/account/audit")
-            is_shown = page.status_code == 200 and "Audit trail" in page.text
+            path, shown = PAGES[operation.tool]
+            page = browser.get(path)
+            is_shown = page.status_code == 200 and shown in page.text
             return "done" if is_shown else "forbidden"
         path, fields = operation.form(target)
         answer = browser.post(path, data={"form_token": token, **fields})

@@ -1,16 +1,4 @@
-// Copies code, and looks for the first event of a site.
-
-for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (
-  document.querySelectorAll("[data-copy]")
-)) {
-  // Browsers copy on secure pages only.
-  button.hidden = !navigator.clipboard;
-  button.addEventListener("click", async () => {
-    const code = document.getElementById(button.dataset.copy ?? "");
-    await navigator.clipboard.writeText(code?.textContent ?? "");
-    button.textContent = "Copied";
-  });
-}
+// Looks for the first event of a site.
 
 const EVERY_MS = 3000;
 

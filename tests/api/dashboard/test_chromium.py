@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -10,6 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from api.app import create_app
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer
+from tests.api.dashboard.conftest import a_running_experiment
 from tests.api.dashboard.listed_shop import fill
 from tests.api.dashboard.test_experiments import send_visitors
 from tests.api.sdk.browser.conftest import chromium_path
@@ -63,6 +65,41 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         project = customer.a_project()
         yield Site(customer, chromium, project, customer.an_experiment(project, name="One page"))
         chromium.close()
+
+
+def test_results_are_shared_with_a_browser_that_has_no_key_and_runs_no_script(site: Site) -> None:
+    experiment = a_running_experiment(site.customer, site.project)
+    send_visitors(site.customer, experiment, {0: (200, 9), 1: (210, 30)})
+    page = site.page()
+    page.goto(f"{site.address}{experiment}")
+    page.click("a:text-is('Share')")
+    page.fill("#days", "7")
+    page.click("button:text('Create a link')")
+    assert page.is_visible("button:text('Copy')")
+    path = urlsplit(page.inner_text("#address")).path
+    stranger = site.chromium.new_context(java_script_enabled=False).new_page()
+    failed: list[str] = []
+    stranger.on("requestfailed", lambda request: failed.append(request.url))
+    answer = stranger.goto(f"{site.address}{path}")
+    assert answer is not None
+    assert answer.status == 200
+    assert stranger.is_visible("#verdict")
+    stranger.click("summary:text('Purchase')")
+    assert stranger.is_visible("table.counts")
+    assert stranger.locator("form, script, .rail a").count() == 0
+    reader = site.page()
+    for where in (f"{experiment}/share", path):
+        reader.goto(f"{site.address}{where}")
+        violations = Axe().run(reader).response["violations"]
+        assert [one["id"] for one in violations if one["impact"] in HARMFUL] == []
+        assert reader.evaluate(CUT) == []
+    page.goto(f"{site.address}{experiment}/share")
+    page.click("button:text('Revoke')")
+    page.wait_for_selector("td:text('ended')")
+    gone = stranger.reload()
+    assert gone is not None
+    assert (gone.status, failed) == (404, [])
+    assert site.errors == []
 
 
 def test_a_draft_is_started_fed_and_judged(site: Site) -> None:

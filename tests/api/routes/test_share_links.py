@@ -11,7 +11,7 @@ from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 
 LINK = {
-    *("id", "project_id", "experiment_id", "member_id", "member_name"),
+    *("id", "project_id", "experiment_id", "experiment_name", "member_id", "member_name"),
     *("shows_money", "created_at", "expires_at", "revoked_at"),
 }
 

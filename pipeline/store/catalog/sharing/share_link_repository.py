@@ -15,7 +15,14 @@ from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError, Sha
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.plans import SERVED_STATUSES
-from pipeline.store.catalog.schema import accounts, api_keys, members, projects, share_links
+from pipeline.store.catalog.schema import (
+    accounts,
+    api_keys,
+    experiment_listings,
+    members,
+    projects,
+    share_links,
+)
 from pipeline.store.catalog.sharing.link_endings import end_links, is_open
 from pipeline.store.catalog.tokens import digest_of
 from pipeline.store.documents import value_of
@@ -36,6 +43,7 @@ class ShareLink:
     account_id: str
     project_id: str
     experiment_id: str
+    experiment_name: str
     member_id: str
     member_name: str
     shows_money: bool
@@ -145,6 +153,7 @@ _LINKS: Final = (
         api_keys.c.account_id,
         share_links.c.project_id,
         share_links.c.experiment_id,
+        experiment_listings.c.name.label("experiment_name"),
         api_keys.c.member_id,
         members.c.name.label("member_name"),
         share_links.c.shows_money,
@@ -152,6 +161,7 @@ _LINKS: Final = (
         share_links.c.expires_at,
         share_links.c.revoked_at,
     )
+    .join(experiment_listings, experiment_listings.c.experiment_id == share_links.c.experiment_id)
     .join(api_keys, api_keys.c.id == share_links.c.key_id)
     .join(members, members.c.id == api_keys.c.member_id)
     .join(accounts, accounts.c.id == api_keys.c.account_id)
