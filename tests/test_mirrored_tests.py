@@ -29,6 +29,7 @@ TESTED_BY = {
     "pipeline/results/outside/visitor_needs.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/store/warehouse/product_sums.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/store/catalog/kept_verdicts.py": "tests/pipeline/store/catalog/test_experiment_listings.py",
+    "pipeline/store/warehouse/value_counts.py": "tests/pipeline/results/test_value_distribution.py",
     "pipeline/results/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
     "pipeline/store/warehouse/largest_visitors.py": "tests/pipeline/results/test_visitor_values.py",
     "pipeline/store/warehouse/extremes.py": "tests/pipeline/rollup/test_changed_extremes.py",

@@ -20,9 +20,10 @@ from api.schemas.segment_filters import ResultsQuery
 from api.services import Services
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
-from engine.design.experiment import Experiment
+from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.clock import utc_now
+from pipeline.results.value_distribution import Distribution
 
 # Parameter of pages: the variant that the others are compared with.
 BASELINE: Final = "baseline"
@@ -57,6 +58,18 @@ class AskedResults:
         return self.services.nights.available_segments(
             self.experiment, self.project, night=self.query.night, now=utc_now()
         )
+
+    def distribution(self, goal: Goal) -> Distribution | None:
+        """Count values of a goal by variant; None where no values are stored, as of nights and shares."""
+        if self.query.night is not None:
+            return None
+        asked = self.experiment, self.project, self.query.filters
+        if not goal.measure.is_quantile:
+            return self.services.results.distribution(*asked, goal, now=utc_now())
+        evidence = self.services.results.evidence(*asked, now=utc_now())
+        found = evidence.quantiles.get([one.id for one in self.experiment.goals].index(goal.id))
+        ids = [one.id for one in self.experiment.variants]
+        return None if found is None else dict(zip(ids, found.arms, strict=True))
 
     def nights(self) -> list[date]:
         """List the past nights that are kept, the newest first."""

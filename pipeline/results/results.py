@@ -12,7 +12,7 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
-from engine.design.experiment import Experiment
+from engine.design.experiment import Experiment, Goal
 from engine.design.lifecycle import OPEN
 from engine.design.project import Project
 from engine.design.running_time import running_days
@@ -32,6 +32,7 @@ from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.results_version import ResultsVersion
 from pipeline.results.segment_evidence import segment_evidence_of
 from pipeline.results.shared_reads import SharedQuestion, SharedReads
+from pipeline.results.value_distribution import Distribution, distribution_of
 from pipeline.results.verdict_keeper import VerdictKeeper
 from pipeline.rollup.due import is_over
 from pipeline.rollup.goals.known_days import last_days
@@ -221,6 +222,16 @@ class Results:
             # Also of an import that began or ended while these were counted.
             missing += self._missing_sources(experiment, None if read.fresh_at else observation.as_of)
         return replace(found, missing_sources=tuple(sorted({*missing}))) if missing else found
+
+    def distribution(
+        self, experiment: Experiment, project: Project, filters: SegmentFilters, goal: Goal, *, now: datetime
+    ) -> Distribution | None:
+        """Count visitors by their value of a goal, by variant; None where no values are stored."""
+        read = self._asked(experiment, project, filters, now)
+        with self._observing(read) as observation:
+            if observation is None:
+                return None
+            return distribution_of(observation, goal, read.segment, timezone=project.timezone)
 
     def segments(
         self,

@@ -15,6 +15,7 @@ from api.dashboard.results_page.goal_rows import bar_of, challengers, goal_table
 from api.dashboard.results_page.plot import Plot, day_words
 from api.dashboard.results_page.segment_forest import SegmentForest, segment_forest
 from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors
+from api.dashboard.results_page.value_chart import ValueChart, draw_values, has_values
 from api.dashboard.results_page.verdict_facts import facts_of
 from engine.analysis.results.goal_limits import limits_of, row_status
 from engine.analysis.results.report import GoalReport, Report
@@ -26,7 +27,7 @@ from pipeline.store.catalog.errors import NotFoundError
 logger = logging.getLogger(__name__)
 
 # Parameters of the page, which are no filters.
-OPTIONS: Final[tuple[str, ...]] = ("show", "goals", "chart", "goal", "variant")
+OPTIONS: Final[tuple[str, ...]] = ("show", "goals", "chart", "goal", "variant", "values")
 CHARTS: Final = {"change": "Change", "rate": "Rate so far", "visitors": "Visitors a day"}
 # The newest entries of the audit trail that may be marked.
 _NEWEST: Final = 200
@@ -73,6 +74,8 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
     content = report_content(asked, report, page)
     return {
         **content,
+        "distribution": _distribution(asked, report, page, content["leader"]),
+        "has_values": has_values,
         "forest": None if page.filters else _forest(asked, report, content["leader"]),
         "filters": filters_of(available, page.filters),
         "nights": [one.isoformat() for one in asked.nights()],
@@ -182,6 +185,19 @@ def _time_chart(  # noqa: PLR0913 - what the chart shows
     return TimeChart(
         kind=kind, kinds=kinds, goal=goal, variant=variant, plot=replace(plot, notes=notes, looks=looks)
     )
+
+
+def _distribution(
+    asked: AskedResults, report: Report, page: PageAddress, leader: VariantResult | None
+) -> ValueChart | None:
+    """Draw the values of the goal that is asked for; None where there are none, or none is asked for."""
+    goal = next((one for one in report.goals if one.goal.id == page.options.get("values")), None)
+    if goal is None or not has_values(goal):
+        return None
+    wanted = page.options.get("variant") or (leader.variant_id if leader else None)
+    shown = next((one for one in challengers(goal) if one.variant_id == wanted), None)
+    found = asked.distribution(goal.goal)
+    return None if found is None else draw_values(goal, found, shown)
 
 
 def _notes(asked: AskedResults, report: Report) -> tuple[Note, ...]:

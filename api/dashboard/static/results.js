@@ -8,7 +8,7 @@ const addReading = (chart) => {
   const line = document.createElement("p");
   line.className = "told";
   line.setAttribute("aria-live", "polite");
-  line.textContent = "Point at a day, or use the arrow keys.";
+  line.textContent = "Point at a part of the chart, or use the arrow keys.";
   chart.after(line);
   let place = -1;
 
