@@ -142,7 +142,7 @@ def _list(request: Request, session: SignedIn) -> ExperimentList:
     counts = catalog.experiment_listings.counts(project.id)
     chosen = _statuses(asked, counts)
     wanted = _wanted(project.id, asked, chosen, has_results=has_results)
-    found = catalog.experiment_listings.verdicts(wanted, page=_page(asked), per_page=PER_PAGE)
+    found = catalog.experiment_listings.verdicts(wanted, page=page_in(asked), per_page=PER_PAGE)
     if not has_results:
         found = Page(
             [ListedVerdict(one.experiment, None) for one in found.items], found.page, PER_PAGE, found.total
@@ -207,7 +207,8 @@ def _wanted(
     )
 
 
-def _page(asked: Mapping[str, str]) -> int:
+def page_in(asked: Mapping[str, str]) -> int:
+    """Return the number of the page that is asked for; PageError 422."""
     text = asked.get("page", "1")
     if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0):
         raise PageError(422, f"There is no page {text!r}.")

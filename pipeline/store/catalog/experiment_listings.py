@@ -79,6 +79,13 @@ class GoalHead(msgspec.Struct):
     is_primary: bool = False
 
 
+class VariantHead(msgspec.Struct):
+    """A variant of a listed experiment."""
+
+    id: str
+    name: str
+
+
 class ListedExperiment(msgspec.Struct, kw_only=True):
     """What lists of verdicts say of an experiment, decoded without validating all of it."""
 
@@ -87,6 +94,7 @@ class ListedExperiment(msgspec.Struct, kw_only=True):
     name: str
     status: Status
     goals: tuple[GoalHead, ...] = ()
+    variants: tuple[VariantHead, ...] = ()
     assigned_user_ids: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     started_at: datetime | None = None

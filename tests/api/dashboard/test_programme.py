@@ -54,6 +54,31 @@ def test_ended_tests_are_listed_with_their_winners(
     assert "A second test" not in without_names.get(f"{project}/programme").text
 
 
+def test_decisions_are_found_by_what_was_decided_and_why(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    first = with_winner(customer, project, 1100, "One-page checkout")
+    with_winner(customer, project, 1200, "Free shipping")
+    assert customer.ship(first, note="It sells <b>much</b> more.", rollout=False).is_success
+    every = browser.get(f"{project}/programme").text.partition("What was decided")[2]
+    assert "It sells &lt;b&gt;much&lt;/b&gt; more." in every
+    # Variants by name, and not by id.
+    assert customer.data_of(first)["variants"][1]["name"] in every
+    assert customer.data_of(first)["variants"][1]["id"] not in every
+    for query, found in (
+        ("search=SELLS+checkout", [True, False]),
+        ("decision=ship", [True, False]),
+        ("decision=none", [False, True]),
+        ("search=shipping&decision=none", [False, True]),
+        ("decision=nonsense", [True, True]),
+    ):
+        text = browser.get(f"{project}/programme?{query}").text
+        text = text.partition("What was decided")[2].partition("</section>")[0]
+        assert ["One-page checkout" in text, "Free shipping" in text] == found, query
+    assert "No ended test fits" in browser.get(f"{project}/programme?search=nothing").text
+    assert browser.get(f"{project}/programme?page=many").status_code == 422
+
+
 def test_a_project_without_ended_tests_says_what_will_be_shown(project: str, browser: TestClient) -> None:
     assert f'href="{project}/programme"' in browser.get(project).text
     assert "No test has ended yet" in browser.get(f"{project}/programme").text
