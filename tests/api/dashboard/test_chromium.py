@@ -146,13 +146,6 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         "/account/audit",
         site.project,
         f"{site.project}/installation",
-        f"{site.project}/settings",
-        f"{site.project}/runs",
-        f"{site.project}/webhooks",
-        f"{site.project}/webhooks/new",
-        f"{site.project}/erasure",
-        f"{site.project}/metrics",
-        f"{site.project}/metrics/new",
         draft,
     )
     ready = site.customer.an_experiment(site.project, name=f"Ready in {scheme}")
@@ -184,6 +177,25 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
             assert page.is_visible(f"{shown} >> nth=0")
         page.set_viewport_size({"width": width, "height": 900})
     assert {path: ids for path, ids in found.items() if ids} == {}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=5))]
+)
+def test_pages_of_a_project_are_accessible(site: Site, scheme: str, width: int) -> None:
+    metric = site.customer.a_metric(site.project, name=f"Seen in {scheme}")
+    webhook = site.customer.a_webhook(site.project)
+    assert site.customer.post(f"{webhook}/test").status_code == 202
+    steps = ("settings", "metrics", "runs?kind=all", "webhooks", "erasure")
+    page = site.page(scheme=scheme, width=width)
+    for path in (*(f"{site.project}/{step}" for step in steps), metric, webhook):
+        page.goto(f"{site.address}{path}")
+        violations = Axe().run(page).response["violations"]
+        assert [one["id"] for one in violations if one["impact"] in HARMFUL] == [], path
+        for wide in (width, 768):
+            page.set_viewport_size({"width": wide, "height": 900})
+            assert page.evaluate(CUT) == [], (path, wide)
+    assert site.errors == []
 
 
 def test_an_experiment_is_created_in_the_form_started_fed_and_judged(site: Site) -> None:
