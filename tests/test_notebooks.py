@@ -21,7 +21,13 @@ MOST_BYTES = 200_000
 HILLSTROM = ROOT.parent / "shared" / "data" / "hillstrom.csv"
 
 # Those that sample, simulate or start a service.
-LONG = {"06_segments_with_partial_pooling": 24, "08_a_bandit": 13, "09_reading_a_running_service": 15}
+LONG = {
+    "06_segments_with_partial_pooling": 24,
+    "08_a_bandit": 13,
+    "09_reading_a_running_service": 15,
+    "10_from_a_lake_to_a_verdict": 4,
+    "11_metrics_of_your_own": 3,
+}
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 

@@ -1,5 +1,6 @@
 """Table of goals as a chart: each variant's metric, change with its interval, p value and result in a row."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.analysis.results.formatting import chance, metric_text, p_text
@@ -21,15 +22,15 @@ __all__ = ["MOST_ROWS", "chart_goals"]
 MOST_ROWS: Final = 60
 _ROW_HEIGHT: Final = 24
 _BARS_WIDTH: Final = 200
-# Left edges of the columns of text before and after the bars, with their headings.
+# Columns of text before and after the bars, with their headings and widths.
 _BEFORE: Final = {
-    "goal": (0, "Goal"),
-    "variant": (190, "Variant"),
-    "control": (330, "Control"),
-    "value": (430, "Value"),
+    "goal": ("Goal", 250),
+    "variant": ("Variant", 150),
+    "control": ("Control", 100),
+    "value": ("Value", 100),
 }
-_AFTER: Final = {"change": (0, "Change"), "evidence": (190, "Evidence"), "result": (290, "Result")}
-_WIDTHS: Final = (520, 400)
+_AFTER: Final = {"change": ("Change", 240), "evidence": ("Evidence", 100), "result": ("Result", 110)}
+_GAP: Final = 8
 
 
 def chart_goals(report: Report, *, most_rows: int = MOST_ROWS, theme: Theme = "light") -> "HConcatChart":
@@ -45,55 +46,14 @@ def chart_goals(report: Report, *, most_rows: int = MOST_ROWS, theme: Theme = "l
         for variant in goal.variants
         if not variant.is_control
     ]
-    shown = rows[:most_rows]
-    words, colours, _ = legend_of(row["status"] for row in shown)
-    drawn = [
-        row | {"row": place, "status": STATUS_WORDS[row["status"]].label}
-        for place, row in enumerate(shown, 1)
-    ]
-    order = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(drawn) + 1))))
-    height = _ROW_HEIGHT * (len(drawn) + 1)
-    data = alt.Data(values=drawn)
-
-    def texts(columns: dict[str, tuple[int, str]], width: int) -> Any:  # noqa: ANN401  # of Altair
-        cells = [
-            alt.Chart(data)
-            .mark_text(align="left", limit=185)
-            .encode(y=order, x=alt.value(left), text=f"{name}:N")
-            for name, (left, _) in columns.items()
-        ]
-        heads = alt.Data(values=[{"row": 0, **{name: head for name, (_, head) in columns.items()}}])
-        headings = [
-            alt.Chart(heads)
-            .mark_text(align="left", fontWeight="bold")
-            .encode(y=order, x=alt.value(left), text=f"{name}:N")
-            for name, (left, _) in columns.items()
-        ]
-        return alt.layer(*cells, *headings).properties(width=width, height=height)
-
-    low, high = change_domain_of(shown)
-    x = alt.X("from:Q", title=None).scale(domain=[low, high], nice=False)
-    x = x.axis(labelExpr=SIGNED_PERCENT, tickCount=3, labelOverlap=True, grid=False)
-    ends = [
-        row
-        | {
-            "from": low if row["low"] is None else row["low"],
-            "to": high if row["high"] is None else row["high"],
-        }
-        for row in drawn
-        if row["improvement"] is not None
-    ]
-    base = alt.Chart(alt.Data(values=ends)).encode(
-        y=order, color=alt.Color("status:N", title=None, legend=None).scale(domain=words, range=colours)
-    )
-    bars = alt.layer(
-        base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q"),
-        base.mark_point(filled=True, size=60, opacity=1).encode(x="improvement:Q"),
-        alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
-    ).properties(width=_BARS_WIDTH, height=height)
+    shown = [row | {"row": place} for place, row in enumerate(rows[:most_rows], 1)]
+    # The headings are row 0.
+    place = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(shown) + 1))))
+    height = _ROW_HEIGHT * (len(shown) + 1)
+    parts = (_texts(_BEFORE, shown, place), _bars(shown, place), _texts(_AFTER, shown, place))
     left_out = len(rows) - len(shown)
     chart: HConcatChart = (
-        alt.hconcat(texts(_BEFORE, _WIDTHS[0]), bars, texts(_AFTER, _WIDTHS[1]), spacing=10)
+        alt.hconcat(*(part.properties(height=height) for part in parts), spacing=10)
         .properties(
             title=alt.Title(
                 f"{report.experiment.name}: goals", subtitle=f"and {left_out} more rows" if left_out else ""
@@ -102,6 +62,48 @@ def chart_goals(report: Report, *, most_rows: int = MOST_ROWS, theme: Theme = "l
         .configure(**config_of(theme))
     )
     return chart
+
+
+def _texts(columns: Mapping[str, tuple[str, int]], rows: list[dict[str, Any]], place: Any) -> Any:  # noqa: ANN401  # of Altair
+    """Draw columns of text beside each other, under their headings."""
+    alt = load_altair()
+    cells, left = [], 0
+    heads = alt.Data(values=[{"row": 0, **{name: heading for name, (heading, _) in columns.items()}}])
+    for name, (_, width) in columns.items():
+        text = {"y": place, "x": alt.value(left), "text": f"{name}:N"}
+        cells.append(alt.Chart().mark_text(align="left", limit=width - _GAP).encode(**text))
+        cells.append(alt.Chart(heads).mark_text(align="left", fontWeight="bold").encode(**text))
+        left += width
+    return alt.layer(*cells, data=alt.Data(values=rows)).properties(width=left)
+
+
+def _bars(rows: list[dict[str, Any]], place: Any) -> Any:  # noqa: ANN401  # of Altair
+    """Draw the intervals on one axis; an infinite end is drawn to the edge."""
+    alt = load_altair()
+    low, high = change_domain_of(rows)
+    words, colours, _ = legend_of(row["status"] for row in rows)
+    ends = [
+        {
+            "row": row["row"],
+            "improvement": row["improvement"],
+            "from": low if row["low"] is None else row["low"],
+            "to": high if row["high"] is None else row["high"],
+            "result": row["result"],
+        }
+        for row in rows
+        if row["improvement"] is not None
+    ]
+    x = alt.X("from:Q", title=None).scale(domain=[low, high], nice=False)
+    x = x.axis(labelExpr=SIGNED_PERCENT, tickCount=3, labelOverlap=True, grid=False)
+    colour = alt.Color("result:N", title=None, legend=None).scale(domain=words, range=colours)
+    base = alt.Chart().encode(y=place, color=colour)
+    zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0))
+    return alt.layer(
+        base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q"),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x="improvement:Q"),
+        zero,
+        data=alt.Data(values=ends),
+    ).properties(width=_BARS_WIDTH)
 
 
 def _row(report: Report, goal: GoalReport, variant: VariantResult) -> dict[str, Any]:
