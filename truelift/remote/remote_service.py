@@ -104,7 +104,7 @@ class RemoteService:
         """Return a frame with a row an experiment: settings, status and times, archived ones at the end."""
         statuses = (None, _ARCHIVED)
         return self._frame(
-            {"project_id": project} | _with_times(one)
+            {"project_id": project} | _with_times(one) | {"unit": _unit_name(one["unit"])}
             for project in self._project_ids()
             for status in statuses
             for one in self._reader.read_pages(
@@ -120,12 +120,16 @@ class RemoteService:
         """Read the report of an experiment, with all that those of `truelift.analyze` have.
 
         `as_of` reads what was published after the night of that day. `segment` filters by attributes at the
-        first exposure, such as `device_type="mobile"`. `chart_lift` lacks the band that holds at every look.
+        first exposure, such as `device_type="mobile"`; ValueError for one that is no filter. `chart_lift`
+        lacks the band that holds at every look.
         """
         listed = self._find(experiment)
         query = {**segment, "as_of": None if as_of is None else as_of.isoformat()}
         detail = self._reader.read(listed.path)
         results = self._reader.read(f"{listed.path}/results", **query)
+        if unknown := segment.keys() - (results["active_segment"] or {}).keys():
+            # The service would answer for all visitors.
+            raise ValueError(f"results cannot be filtered by {', '.join(sorted(unknown))}")
         days = {
             goal["id"]: results["time_series"]
             if goal["is_primary"]
@@ -166,6 +170,11 @@ class RemoteService:
     def _find(self, name: str) -> _Listed:
         missing = f"the key reaches no experiment {name!r}"
         return find_named(list(self._listed()), name, missing=missing)
+
+
+def _unit_name(unit: str | dict[str, str]) -> str:
+    """Name a unit: a column has one type."""
+    return unit if isinstance(unit, str) else unit["attribute"]
 
 
 def _with_times(answer: dict[str, Any]) -> dict[str, Any]:

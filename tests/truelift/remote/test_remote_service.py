@@ -52,6 +52,10 @@ def test_filtered_results_are_those_of_the_filter(
     answer = observed.read(device_type="mobile")["variants"]
     assert found["visitors"].to_list() == [one["visitors"] for each in answer.values() for one in each]
     assert found["visitors"].to_list() == [60] * 4
+    custom = service.results(experiment_id, custom_dimension_key="plan", custom_dimension_value="pro")
+    assert custom["visitors"].to_list() == [120] * 4
+    with pytest.raises(ValueError, match="cannot be filtered by devcie_type"):
+        service.results(experiment_id, devcie_type="mobile")
 
 
 def test_frames_have_the_numbers_of_the_api(
@@ -97,7 +101,10 @@ def test_lists_have_all_pages_and_archived_experiments(observed: Observed) -> No
     customer = observed.customer
     project = customer.a_project()
     names = [f"Test {number}" for number in range(3)]
-    paths = [customer.an_experiment(project, name=name) for name in names]
+    units = ("visitor", "user", {"attribute": "account"})
+    paths = [
+        customer.an_experiment(project, name=name, unit=unit) for name, unit in zip(names, units, strict=True)
+    ]
     for step in ("start", "complete", "archive"):
         assert customer.post(f"{paths[0]}/{step}").status_code == 200
     service = RemoteService(reader_of(customer), "https://ab.example", project=project.rpartition("/")[2])
@@ -107,6 +114,7 @@ def test_lists_have_all_pages_and_archived_experiments(observed: Observed) -> No
         "Test 1": "draft",
         "Test 2": "draft",
     }
+    assert sorted(listed["unit"]) == ["account", "user", "visitor"]
     verdicts = service.verdicts()
     assert sorted(verdicts["name"]) == names
     assert verdicts["started_at"].null_count() == 2
