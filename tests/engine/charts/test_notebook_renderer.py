@@ -9,6 +9,7 @@ import altair as alt
 import pytest
 from PIL import Image, ImageChops
 
+from engine.charts.altair_module import load_altair
 from engine.charts.notebook_renderer import draw_in_notebooks
 from engine.charts.pictures import spec_png
 from engine.charts.report import chart_rates
@@ -32,7 +33,8 @@ def test_a_chart_is_kept_as_its_data_and_as_svg() -> None:
 
 def test_a_chart_of_very_many_marks_is_kept_as_png() -> None:
     points = [{"x": number, "y": number % 7} for number in range(2_000)]
-    bundle: Any = alt.Chart(alt.Data(values=points)).mark_point().encode(x="x:Q", y="y:Q")._repr_mimebundle_()
+    data = load_altair().Data(values=points)
+    bundle: Any = alt.Chart(data).mark_point().encode(x="x:Q", y="y:Q")._repr_mimebundle_()
     kept, drawn = b64decode(bundle["image/png"]), spec_png(bundle["application/vnd.vegalite.v6+json"])
     assert len(kept) < len(drawn)
     assert ImageChops.difference(*(Image.open(BytesIO(one)) for one in (kept, drawn))).getbbox() is None
