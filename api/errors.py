@@ -30,6 +30,7 @@ from pipeline.store.catalog.errors import (
     QueueFullError,
     RoleTooLowError,
     SharingForbiddenError,
+    TooManyTestsError,
 )
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
@@ -77,7 +78,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "counted_here": ErrorCode(422),
     "needs_visitors": ErrorCode(422),
     "last_owner": ErrorCode(422, (LastOwnerError,)),
-    "rate_limited": ErrorCode(429, (QueueFullError, UploadsFullError)),
+    "rate_limited": ErrorCode(429, (QueueFullError, TooManyTestsError, UploadsFullError)),
     "internal_error": ErrorCode(500),
     "unavailable": ErrorCode(503, (CatalogBusyError, IngestError, WarehouseUnavailableError, DiskFullError)),
 }

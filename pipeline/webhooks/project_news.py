@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from engine.analysis.results.kept_verdict import ExperimentChange, KeptVerdict
-from engine.analysis.results.verdict_words import CHECK_WORDS, VERDICT_WORDS
+from engine.analysis.results.verdict_words import CHECK_WORDS, LIFE_WORDS, VERDICT_WORDS
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN
 from engine.design.project import Project
@@ -99,13 +99,18 @@ def _tell_digest(
 
 
 def digest_of(services: PipelineServices, project: Project, now: datetime) -> ChannelMessage:
-    """Return the digest of a project: its open experiments, and what has changed within a day."""
-    found = services.catalog.experiments.of_project(project.id, OPEN)
+    """Return the digest of a project: its open experiments, those that ended within a day, and changes."""
+    found = [
+        one
+        for one in services.catalog.experiments.of_project(project.id, [*OPEN, "completed"])
+        if one.completed_at is None or one.completed_at > now - _DAY
+    ]
+    running = sum(one.completed_at is None for one in found)
     lines = [_line_of(one, services.catalog.kept_verdicts.find(one.id), now) for one in found[:_MOST_NAMED]]
     if len(found) > _MOST_NAMED:
         lines.append(f"{len(found) - _MOST_NAMED} more are on the page of the project.")
     many = {0: "no experiment is running", 1: "1 experiment is running"}
-    title = f"{project.name}: {many.get(len(found), f'{len(found)} experiments are running')}"
+    title = f"{project.name}: {many.get(running, f'{running} experiments are running')}"
     return project_message(DIGEST, project, title, *lines)
 
 
@@ -115,8 +120,8 @@ def _line_of(experiment: Experiment, kept: KeptVerdict | None, now: datetime) ->
     parts = [VERDICT_WORDS[kept.verdict].label, f"{kept.visitors:,} visitors"]
     if kept.plan.progress is not None:
         parts.append(f"{kept.plan.progress:.0%} of the plan")
-    if experiment.status == "paused":
-        parts.append("paused")
+    if experiment.status != "running":
+        parts.append(LIFE_WORDS[experiment.status].label.lower())
     changed = [_change_words(one) for one in kept.changes if one.at > now - _DAY]
     since = f" Since yesterday: {'; '.join(changed)}." if changed else ""
     return f"{experiment.name}: {', '.join(parts)}.{since}"

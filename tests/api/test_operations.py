@@ -289,7 +289,8 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
     refusals: Refusals, operation: Operation
 ) -> None:
     scene = refusals.scene
-    nowhere = Scene(scene.customer, *map(new_id, ("prj", "exp", "key", "run", "met", "mem", "whk", "shr")))
+    prefixes = ("prj", "exp", "key", "run", "met", "mem", "whk", "chn", "shr")
+    nowhere = Scene(scene.customer, *map(new_id, prefixes))
 
     def message_about(about: Scene) -> str:
         message: str = error_of(about.ask(operation, refusals.of_stranger), 404, "not_found")["message"]

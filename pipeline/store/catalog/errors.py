@@ -93,6 +93,17 @@ class QueueFullError(CatalogError):
         super().__init__(f"{most} runs of this {of} wait already; start another once some have ended")
 
 
+class TooManyTestsError(CatalogError):
+    """The channels of a project have sent as many tests as they may within an hour."""
+
+    def __init__(self, most: int, retry_after: int) -> None:
+        """Give the number of tests, and the seconds until the next one may be sent."""
+        self.retry_after = retry_after
+        super().__init__(
+            f"the channels of this project have sent {most} tests within an hour; wait for a while"
+        )
+
+
 class CatalogBusyError(CatalogError):
     """The catalog was locked or unavailable for too long; a retry may succeed."""
 

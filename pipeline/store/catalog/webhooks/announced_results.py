@@ -14,7 +14,7 @@ from pipeline.store.catalog.experiments import lock_project
 from pipeline.store.catalog.schema import announced_results, experiments
 from pipeline.store.catalog.webhooks.announced_states import FIRST_VERDICT, StateChange, States, settle
 from pipeline.store.catalog.webhooks.channel_message import ChannelMessage
-from pipeline.store.catalog.webhooks.channel_queue import queue_message
+from pipeline.store.catalog.webhooks.channel_queue import first_channel_at, queue_message
 from pipeline.store.catalog.webhooks.message_queue import announce
 
 
@@ -51,11 +51,11 @@ class AnnouncedResults:
             row = connection.execute(select(announced_results).where(is_this)).mappings().one_or_none()
             last = row["recommendation"] if row else FIRST_VERDICT
             known = set(row["alarms"]) if row else set()
-            stored: States = (row["states"] if row else None) or {}
+            stored: States | None = row["states"] if row else None
             values = {
                 "recommendation": seen.recommendation,
                 "alarms": sorted(seen.alarms),
-                "states": _tell_channels(connection, seen, stored, now),
+                "states": _tell_channels(connection, experiment, seen, stored, now),
             }
             if row is None:
                 connection.execute(announced_results.insert().values(experiment_id=experiment.id, **values))
@@ -70,12 +70,24 @@ class AnnouncedResults:
 
 
 def _tell_channels(
-    connection: Connection, seen: ObservedResults, states: States, now: datetime
-) -> Mapping[str, Any]:
-    """Queue messages about the states that have changed, and return those to note."""
+    connection: Connection,
+    experiment: Experiment,
+    seen: ObservedResults,
+    states: States | None,
+    now: datetime,
+) -> States | None:
+    """Queue messages about the states that have changed, and return those to note.
+
+    What held before the project had a channel is no news.
+    """
     if seen.counted_at is None:
         return states
-    settled, changes = settle(states, seen.states, counted_at=seen.counted_at, now=now)
+    if states is None:
+        began = max(experiment.created_at, experiment.started_at or experiment.created_at)
+        since = first_channel_at(connection, experiment.project_id)
+        if since is not None and began < since:
+            return {name: {"told": value} for name, value in seen.states.items()}
+    settled, changes = settle(states or {}, seen.states, counted_at=seen.counted_at, now=now)
     for change in changes:
         if (message := seen.message_of(change)) is not None:
             queue_message(connection, message, now=now)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from base64 import b32encode
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.errors import NotFoundError, TooManyTestsError
 from pipeline.store.catalog.experiments import lock_project
 from pipeline.store.catalog.ids import ID_LENGTH, new_id
 from pipeline.store.catalog.schema import webhook_deliveries, webhooks
@@ -104,6 +105,26 @@ def queue_message(
     awaits_summary = bool(told) and _is_full(connection, message.project_id, now)
     for channel in told:
         _add(connection, channel, message, key=key, now=now, awaits_summary=awaits_summary)
+
+
+def first_channel_at(connection: Connection, project_id: str) -> datetime | None:
+    """Return when the oldest channel of a project was created; None without any."""
+    of_project = (webhooks.c.project_id == project_id, webhooks.c.kind.in_(CHANNEL_KINDS))
+    found: datetime | None = connection.scalar(select(func.min(webhooks.c.created_at)).where(*of_project))
+    return found
+
+
+def require_few_tests(connection: Connection, project_id: str, *, now: datetime) -> None:
+    """Raise TooManyTestsError where the channels have sent as many tests as they may within an hour."""
+    sent = select(webhook_deliveries.c.created_at).where(
+        _of_channels(project_id),
+        webhook_deliveries.c.type == CHANNEL_TEST,
+        webhook_deliveries.c.created_at > now - HOUR,
+    )
+    times = connection.scalars(sent.order_by(webhook_deliveries.c.created_at.desc())).all()
+    if len(times) >= MOST_AN_HOUR:
+        wait = times[MOST_AN_HOUR - 1] + HOUR - now
+        raise TooManyTestsError(MOST_AN_HOUR, max(1, math.ceil(wait.total_seconds())))
 
 
 def _add(  # noqa: PLR0913 - each is a fact of the message

@@ -8,9 +8,11 @@ from sqlalchemy import func, select
 from engine.design.project import Project
 from pipeline.store.catalog.audit import record
 from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.experiments import lock_project
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import projects, webhook_deliveries, webhooks
 from pipeline.store.catalog.webhooks.channel_message import project_message
+from pipeline.store.catalog.webhooks.channel_queue import require_few_tests
 from pipeline.store.catalog.webhooks.message_queue import disable, enqueue, webhook_from
 from pipeline.store.catalog.webhooks.webhook_records import (
     CHANNEL_TEST,
@@ -43,12 +45,15 @@ class Deliveries:
         return Page([Delivery(**row) for row in rows], page, per_page, total)
 
     def add_test(self, webhook: Webhook, project: Project, *, actor: str, now: datetime) -> Delivery:
-        """Queue and audit a test message for a webhook or channel of a project."""
+        """Queue and audit a test message for a webhook or channel of a project; TooManyTestsError."""
         event, data = TEST, {"project_id": project.id}
         if webhook.kind != "webhook":
             title = f"{project.name}: a test message of Truelift"
             event, data = CHANNEL_TEST, project_message(CHANNEL_TEST, project, title).data
         with self._database.write() as connection:
+            if webhook.kind != "webhook":
+                lock_project(connection, project.id)
+                require_few_tests(connection, project.id, now=now)
             delivery = enqueue(connection, webhook, event, data, at=now)
             record(connection, project.account_id, actor, webhook.id, {"tested": [None, delivery.id]})
         return delivery

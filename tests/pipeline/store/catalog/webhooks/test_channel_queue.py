@@ -7,13 +7,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from pipeline.clock import utc_now
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.errors import NotFoundError, TooManyTestsError
 from pipeline.store.catalog.ids import new_id
+from pipeline.store.catalog.webhooks.announced_results import ObservedResults
+from pipeline.store.catalog.webhooks.announced_states import StateChange
 from pipeline.store.catalog.webhooks.channel_message import ChannelMessage
 from pipeline.store.catalog.webhooks.channel_queue import HOUR, MOST_AN_HOUR
 from pipeline.store.catalog.webhooks.webhook_records import CHANNEL_EVENTS, Delivery, Webhook
-from tests.builders import NOW
+from tests.builders import NOW, an_experiment
 
 MINUTE = timedelta(minutes=1)
 
@@ -121,3 +124,47 @@ def test_a_disabled_channel_gets_no_summary(catalog: Catalog, project_id: str) -
     summarize(catalog, NOW + 2 * HOUR)
     assert set(statuses(catalog, channel)) == {"failed"}
     assert catalog.deliveries.pending_count() == 0
+
+
+def test_a_project_has_a_limited_number_of_tests_an_hour(catalog: Catalog, project_id: str) -> None:
+    channel, project = a_channel(catalog, project_id), catalog.projects.find(project_id)
+    for _ in range(MOST_AN_HOUR):
+        catalog.deliveries.add_test(channel, project, actor="test", now=utc_now())
+    with pytest.raises(TooManyTestsError) as refused:
+        catalog.deliveries.add_test(channel, project, actor="test", now=utc_now())
+    assert 0 < refused.value.retry_after <= HOUR.total_seconds()
+    catalog.deliveries.add_test(channel, project, actor="test", now=utc_now() + HOUR)
+    # They take no room of messages.
+    tell(catalog, project_id, 1, utc_now())
+    assert statuses(catalog, channel).count("summarized") == 0
+
+
+@pytest.mark.parametrize(("started", "told"), [(-MINUTE, []), (MINUTE, ["verdict ship"])])
+def test_what_held_before_there_was_a_channel_is_no_news(
+    catalog: Catalog, project_id: str, started: timedelta, told: list[str]
+) -> None:
+    channel, at = a_channel(catalog, project_id), NOW + started
+    made = an_experiment(
+        id=new_id("exp"), project_id=project_id, status="running", created_at=at, started_at=at
+    )
+    catalog.experiments.create(project_id, lambda _: made, actor="test")
+
+    def message_of(change: StateChange) -> ChannelMessage:
+        title = f"{change.name} {change.after}"
+        return ChannelMessage(
+            event="decision_ready", project_id=project_id, project_name="Shop", title=title, path="/"
+        )
+
+    for minute, verdict in enumerate(("ship", "ship", "rollback", "rollback")):
+        counted_at = NOW + (2 + minute) * MINUTE
+        seen = ObservedResults(
+            recommendation=verdict,
+            decision={},
+            alarms={},
+            states={"verdict": verdict},
+            counted_at=counted_at,
+            message_of=message_of,
+        )
+        catalog.announced_results.note(made, seen, now=counted_at)
+    titles = [json.loads(one.content)["data"]["title"] for one in queued(catalog, channel)]
+    assert titles == [*told, "verdict rollback"]
