@@ -321,7 +321,9 @@ def _unknown_variables() -> list[str]:
 
 def _nearest(name: str) -> str | None:
     """Return the setting that a variable is likely to mean; None where it is like none of them."""
-    found = get_close_matches(_field(name), Settings.model_fields, n=1, cutoff=_LIKENESS)
+    # Kubernetes and others set TRUELIFT_PORT, which is no misspelled setting of the mail server.
+    known = [field for field in Settings.model_fields if field != f"smtp_{_field(name)}"]
+    found = get_close_matches(_field(name), known, n=1, cutoff=_LIKENESS)
     return found[0] if found else None
 
 
