@@ -7,6 +7,8 @@ Status = Literal["draft", "scheduled", "running", "paused", "completed", "archiv
 LifecycleTrigger = Literal["start", "pause", "resume", "complete", "archive"]
 # What is decided about an experiment that is over.
 ConclusionDecision = Literal["ship", "keep_control", "inconclusive"]
+# What a ramp does where a variant harms a goal.
+HarmAction = Literal["rollback", "pause", "tell"]
 UrlMatchType = Literal["exact", "starts_with", "ends_with", "contains", "wildcard", "regex"]
 UrlRuleType = Literal["include", "exclude"]
 Trigger = Literal["direct", "manual", "element_visible", "click", "url_change", "callback"]

@@ -65,6 +65,7 @@ TESTED_BY = {
     "api/report_files.py": "tests/api/operator/test_reports.py",
     "api/report_formats.py": "tests/api/operator/test_reports.py",
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
+    "engine/analysis/automation/ramp_findings.py": "tests/pipeline/jobs/test_ramps.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_charts.py",
     "api/middleware/key_in_path.py": "tests/api/mcp/test_key_in_path.py",
     "engine/analysis/results/goal_limits.py": "tests/api/dashboard/results_page/test_goal_rows.py",

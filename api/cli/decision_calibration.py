@@ -79,6 +79,8 @@ def print_table(rates: "Sequence[DecisionRates]", runs: int) -> None:
     for one in rates:
         if one.case.secondary:
             out.print(_secondary(one), highlight=False)
+        elif one.case.ramp:
+            out.print(_ramped(one), highlight=False)
         elif one.case.guardrail is not None:
             out.print(_guarded(one), highlight=False)
 
@@ -184,6 +186,21 @@ def _guarded(rates: "DecisionRates") -> str:
         f" harm, and in {found['harm shipped']} where it harms one by its margin and the planned effect"
         f" ({found['harm shipped at 3x']} at three times the effect). At the margin"
         f" {found['shipped at the margin']} ship."
+    )
+
+
+def _ramped(rates: "DecisionRates") -> str:
+    from engine.calibration.decisions.decision_rates import EXPOSED
+    from engine.calibration.decisions.scenarios import DAYS_UNTIL_HARM, EXPOSED_UNTIL_HARM
+
+    found = {name: figure.value for name, figure in rates.figures.items()}
+    days, visitors = (
+        (found[name], found[f"{name}, at once"]) for name in (DAYS_UNTIL_HARM, EXPOSED_UNTIL_HARM)
+    )
+    return (
+        f"Harm of twice the margin ({_label(rates)}) is found after {days[0]:.0f} days and {visitors[0]:,.0f}"
+        f" visitors, {found[EXPOSED]:.2f} times those of all traffic at once, which finds it after"
+        f" {days[1]:.0f} days."
     )
 
 

@@ -12,9 +12,11 @@ COMPONENTS: Final = "#/components/schemas/"
 COMPONENT: Final = re.compile(f'"{COMPONENTS}([^"]+)"')
 # What the service checks anyway, and says in its errors.
 _LEFT_OUT: Final = frozenset(
-    {"title", "minLength", "maxLength", "pattern", "format", "examples", "maxItems", "uniqueItems"}
+    {
+        *("title", "minLength", "maxLength", "pattern", "format", "examples", "maxItems", "uniqueItems"),
+        *("minimum", "maximum"),
+    }
 )
-_NEVER_REACHED: Final = 10**9
 # Members whose keys are names of the user's, and not words of a schema.
 _NAMED: Final = frozenset({"properties", "$defs"})
 _FIRST_SENTENCE: Final = re.compile(r".*?(?:\.(?=\s|$)|$)", re.DOTALL)
@@ -59,8 +61,6 @@ def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
             continue
         elif key == "default" and (value is False or value in (None, [], {}) or _is_of_members(schema)):
             # What a reader expects.
-            continue
-        elif key == "maximum" and value >= _NEVER_REACHED:
             continue
         elif key not in _LEFT_OUT:
             kept[key] = _trimmed_value(value, is_nested=is_nested)

@@ -19,6 +19,7 @@ from engine.vocabulary import (
     ExperimentType,
     GoalType,
     GuardrailRule,
+    HarmAction,
     Prior,
     SequentialMethod,
     Status,
@@ -141,7 +142,10 @@ class Conclusion(BaseModel):
     )
     accepted_risks: list[OpenRisk] = Field(description="Risks in spite of which the variant was shipped.")
     decided_at: datetime = Field(description="Time of the decision, in UTC.")
-    decided_by: str = Field(description="Id of the member.", examples=["mem_c5hn2qk7vxm3tz6d4wpr"])
+    decided_by: str = Field(
+        description="Id of the member; `ramp` where a guarded ramp found harm.",
+        examples=["mem_c5hn2qk7vxm3tz6d4wpr"],
+    )
     decided_by_name: str = Field(description="Name of the member at that time.", examples=["Mia Lang"])
 
 
@@ -152,6 +156,46 @@ class Rollout(BaseModel):
     variant_id: str = Field(description="The shipped variant.")
     started_at: datetime = Field(description="Time of the decision, in UTC.")
     ended_at: datetime | None
+
+
+class RampStep(BaseModel):
+    """A step of a ramp."""
+
+    percent: int = Field(description="Percent of eligible visitors who take part.", examples=[5])
+    hours: float | None = Field(
+        description="Hours without pauses that it lasts at least; null for no end.", examples=[24]
+    )
+
+
+class Ramp(BaseModel):
+    """Steps of growing traffic, and what is done where a variant harms a goal."""
+
+    steps: list[RampStep]
+    on_harm: HarmAction = Field(examples=["rollback"])
+
+
+class TakenStep(BaseModel):
+    """A step of a ramp that was taken."""
+
+    percent: int = Field(examples=[5])
+    started_at: datetime
+
+
+class Harm(BaseModel):
+    """Harm that a ramp has found, by what holds at every look, or alarms of health checks."""
+
+    found_at: datetime
+    findings: list[str] = Field(
+        description="Ids of harmed goals, and names of health checks that alarm.",
+        examples=[["goal_d4wr3chn6zp2v7xk5qmt"]],
+    )
+    variant_ids: list[str] = Field(
+        description="Variants that harm a goal.", examples=[["var_f3kq7xm2w5c4hn6d2tzp"]]
+    )
+    action: HarmAction = Field(description="What was done.", examples=["rollback"])
+    message: str = Field(
+        examples=["'One page' harms 'Order placed', the primary goal, by what holds at every look."]
+    )
 
 
 class Experiment(BaseModel):
@@ -213,6 +257,9 @@ class Experiment(BaseModel):
 class ExperimentDetail(Experiment):
     """An experiment with its variants, goals and targeting rules."""
 
+    ramp: Ramp | None = Field(description="Steps by which the traffic grows; null for all of it at once.")
+    ramp_steps: list[TakenStep] = Field(description="Steps that were taken, the present one last.")
+    ramp_harm: list[Harm] = Field(description="Harm that the ramp has found, and what it did.")
     statistics: Statistics
     targeting_rules: dict[str, Any] = Field(
         description="`{version: 2, root: group}`.",

@@ -183,6 +183,8 @@ def _wrong_status(experiment: Experiment, given: Record) -> list[Problem]:
 def _plain(experiment: Experiment) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(experiment, builtin_types=(datetime,))
     plain["url_rules"] = list(plain["url_rules"])
+    if plain["ramp"] is not None:
+        plain["ramp"]["steps"] = list(plain["ramp"]["steps"])
     # Compared with what is sent.
     plain["statistics"]["covariates"] = list(plain["statistics"]["covariates"])
     return plain

@@ -12,7 +12,7 @@ from engine.validation.records import Record
 from engine.validation.values import at, shown
 from engine.vocabulary import Status
 
-LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules", "unit")
+LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules", "unit", "ramp")
 LOCKED_ONCE_COUNTED = ("confidence_level", "analysis_method", "traffic_strategy")
 # Keys of every goal's config that judge what was counted, and those that say what of its events is counted.
 JUDGING_KEYS = ("direction", *MARGIN_KEYS, "minimum_effect_percent")
@@ -51,6 +51,7 @@ def violations(
     names = LOCKED_WHILE_PAUSED + (LOCKED_ONCE_COUNTED if is_counted else ())
     return [
         *_fixed_fields(names, current, fields),
+        *_ramped_traffic(current, fields),
         *(_statistics(current["statistics"], fields.get("statistics")) if is_counted else ()),
         *at("variants", _variants(current["variants"], fields.get("variants"), is_counted=is_counted)),
         *at("goals", _goals(experiment, current["goals"], fields.get("goals"), is_counted=is_counted)),
@@ -64,6 +65,12 @@ def _fixed_fields(names: Sequence[str], current: Record, fields: Record) -> Iter
             if name in LOCKED_WHILE_PAUSED:
                 message = "cannot change once the experiment has started"
             yield Problem(name, f"{message}; send it as it was, or leave it out")
+
+
+def _ramped_traffic(current: Record, fields: Record) -> Iterator[Problem]:
+    name = "traffic_allocation"
+    if current["ramp"] is not None and fields.get(name, current[name]) != current[name]:
+        yield Problem(name, "follows the steps of the ramp; send it as it was, or leave it out")
 
 
 def _statistics(current: Record, sent: object) -> Iterator[Problem]:

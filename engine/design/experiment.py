@@ -17,6 +17,7 @@ from engine.design.invariants import (
     weights_split_traffic,
 )
 from engine.design.pauses import Pause, one_after_another
+from engine.design.ramp import Harm, Ramp, TakenStep, taken_in_order
 from engine.design.targeting.rules import EVERYONE, targeting_rules
 from engine.design.units import UNIT, VISITOR, Unit
 from engine.design.variants import Name, PartId, Selector, Variant
@@ -221,6 +222,12 @@ class Experiment:
     traffic_allocation: Annotated[
         int, whole(0, 100).described("Percent of eligible visitors who take part.", example=100)
     ] = 100
+    ramp: Annotated[
+        Ramp | None,
+        optional(record_of(Ramp, "the ramp")).described(
+            "Steps by which traffic_allocation grows from the start on."
+        ),
+    ] = None
     public_variants: Annotated[
         bool,
         flag.described("Whether anybody can read the variants' names and payloads in the site's script."),
@@ -309,6 +316,12 @@ class Experiment:
         None
     )
     rollout: Annotated[Rollout | None, optional(record_of(Rollout, "the rollout")), ASSIGNED] = None
+    ramp_steps: Annotated[
+        tuple[TakenStep, ...],
+        records_of(TakenStep, taken_in_order, at_most=20, name="taken step"),
+        ASSIGNED,
+    ] = ()
+    ramp_harm: Annotated[tuple[Harm, ...], records_of(Harm, at_most=200, name="harm"), ASSIGNED] = ()
     weight_epochs: Annotated[
         tuple[WeightEpoch, ...],
         records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch"),

@@ -168,6 +168,11 @@ def _bandit_learns_from_means(experiment: Record) -> Iterator[Problem]:
             )
 
 
+def _ramp_keeps_weights(experiment: Record) -> Iterator[Problem]:
+    if experiment.get("ramp") is not None and experiment.get("traffic_strategy") == "bandit":
+        yield Problem("ramp", "needs fixed weights: leave it out, or make traffic_strategy `fixed`")
+
+
 EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _selector_for_trigger,
     pattern_fits("url_match_type", "url"),
@@ -181,5 +186,6 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _margins_can_be_shown,
     unit_fits,
     _bandit_learns_from_means,
+    _ramp_keeps_weights,
     payloads_fit,
 )

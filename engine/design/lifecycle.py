@@ -6,6 +6,7 @@ from datetime import datetime
 from engine.design.experiment import Experiment
 from engine.design.invariants import start_requirements
 from engine.design.pauses import with_pause, with_pause_ended
+from engine.design.ramp_steps import with_first_step
 from engine.errors import Problem, TransitionError
 from engine.vocabulary import LifecycleTrigger, Status
 
@@ -59,7 +60,8 @@ def start(experiment: Experiment, *, now: datetime) -> Experiment:
     ahead = experiment.scheduled_start_at is not None and experiment.scheduled_start_at > now
     if experiment.status == "draft" and ahead:
         return replace(experiment, status="scheduled", updated_at=now)
-    return replace(experiment, status=status, started_at=experiment.started_at or now, updated_at=now)
+    begun = with_first_step(experiment, now=experiment.started_at or now)
+    return replace(begun, status=status, started_at=experiment.started_at or now, updated_at=now)
 
 
 def start_as_scheduled(experiment: Experiment, *, now: datetime) -> Experiment:

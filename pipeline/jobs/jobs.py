@@ -20,6 +20,7 @@ from pipeline.jobs.lifecycle import (
 )
 from pipeline.jobs.look_recording import record_looks
 from pipeline.jobs.project_jobs import BANDITS, EVENT_FILES, NIGHTS, RETENTION, SNAPSHOTS, run_due
+from pipeline.jobs.ramps import guide_ramps
 from pipeline.runs.import_work import LEFT_FILES_KEPT_FOR, remove_left_imports
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
@@ -106,6 +107,11 @@ def complete_with_a_winner(services: PipelineServices) -> None:
     complete_with_winner(services.catalog, services.results, now=services.clock())
 
 
+def guide_running_ramps(services: PipelineServices) -> None:
+    """Act on harm in experiments with a ramp, and take its steps."""
+    guide_ramps(services.catalog, services.results, now=services.clock())
+
+
 def record_due_looks(services: PipelineServices) -> None:
     """Record the looks that are due, so that verdicts do not depend on reads."""
     record_looks(services.catalog, services.results, now=services.clock())
@@ -183,6 +189,7 @@ JOBS: Final = (
     Job("complete_at_planned_sample", lambda _: _MINUTE // 4, complete_at_planned_sample),
     Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
     Job("complete_with_a_winner", lambda _: _MINUTE // 4, complete_with_a_winner),
+    Job("guide_running_ramps", lambda _: _MINUTE // 4, guide_running_ramps),
     Job("record_due_looks", lambda _: 5 * _MINUTE, record_due_looks),
     REMOVE_DELETED,
     # The start verifies it, too.

@@ -80,10 +80,10 @@ def start_scheduled(catalog: Catalog, *, now: datetime) -> None:
     ]
 
     def move(experiment: Experiment) -> None:
-        _change_if_due(catalog, partial(start_is_due, now=now), late, experiment)
-        _change_if_due(catalog, partial(window_is_missed, now=now), missed, experiment)
+        change_if_due(catalog, partial(start_is_due, now=now), late, experiment)
+        change_if_due(catalog, partial(window_is_missed, now=now), missed, experiment)
 
-    _each(catalog.experiments.in_statuses(["scheduled"]), move)
+    each_experiment(catalog.experiments.in_statuses(["scheduled"]), move)
 
 
 def complete_ended(catalog: Catalog, *, now: datetime) -> None:
@@ -91,7 +91,7 @@ def complete_ended(catalog: Catalog, *, now: datetime) -> None:
     is_due = partial(end_is_due, now=now)
     trigger = partial(lifecycle.complete, now=now)
     unfinished = catalog.experiments.in_statuses(OPEN)
-    _each(unfinished, partial(_change_if_due, catalog, is_due, [("scheduled end", trigger)]))
+    each_experiment(unfinished, partial(change_if_due, catalog, is_due, [("scheduled end", trigger)]))
 
 
 def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: datetime) -> None:
@@ -105,9 +105,9 @@ def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: dateti
             return
         count = limit.count(experiment, evidence)
         trigger = partial(lifecycle.complete, now=now)
-        _change_if_due(catalog, lambda one: limit.is_reached(one, count), [(limit.name, trigger)], experiment)
+        change_if_due(catalog, lambda one: limit.is_reached(one, count), [(limit.name, trigger)], experiment)
 
-    _each(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
+    each_experiment(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
 
 
 def complete_at_plan(catalog: Catalog, results: Results, *, now: datetime) -> None:
@@ -126,10 +126,10 @@ def complete_at_plan(catalog: Catalog, results: Results, *, now: datetime) -> No
         if report.plan.is_reached and report.due_look is None:
             trigger = partial(lifecycle.complete, now=now)
             is_due = partial(planned_end_is_reached, visitors=visitors)
-            _change_if_due(catalog, is_due, [("planned sample", trigger)], experiment)
+            change_if_due(catalog, is_due, [("planned sample", trigger)], experiment)
 
     planned = (one for one in catalog.experiments.in_statuses(OPEN) if planned_end(one) is not None)
-    _each(planned, complete)
+    each_experiment(planned, complete)
 
 
 def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -> None:
@@ -157,17 +157,17 @@ def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -
             trigger = partial(lifecycle.pause if is_open else lifecycle.complete, now=now)
             # The winner is that of the experiment that was analyzed, not of a later version.
             steps = [(f"auto stop: {winner.id} wins", trigger)]
-            _change_if_due(catalog, lambda one: one == experiment, steps, experiment)
+            change_if_due(catalog, lambda one: one == experiment, steps, experiment)
 
     unfinished = catalog.experiments.in_statuses(OPEN)
-    _each((one for one in unfinished if one.stop_conditions.auto_stop_on_winner), complete)
+    each_experiment((one for one in unfinished if one.stop_conditions.auto_stop_on_winner), complete)
 
 
 class _NotDueError(Exception):
     """The experiment was changed after it was read."""
 
 
-def _change_if_due(
+def change_if_due(
     catalog: Catalog, is_due: Condition, steps: Sequence[tuple[str, Decide]], experiment: Experiment
 ) -> None:
     """Change an experiment by `steps`, each with its actor, in one transaction, if it is still due."""
@@ -185,7 +185,9 @@ def _change_if_due(
         catalog.experiments.change_in_steps(experiment.project_id, experiment.id, [(actor, decide), *others])
 
 
-def _each(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:
+def each_experiment(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:
+    """Do the work for each experiment that is not deleted meanwhile; ExceptionGroup of the failures."""
+
     def work_unless_deleted(experiment: Experiment) -> None:
         with suppress(NotFoundError):
             work(experiment)

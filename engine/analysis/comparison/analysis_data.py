@@ -16,6 +16,7 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.experiment import Experiment
 from engine.design.running_time import running_days
+from engine.design.traffic_pace import mean_allocation, traffic_pace
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.moments import Moments
@@ -47,6 +48,7 @@ class AnalysisData:
     beta_priors: FloatArray
     expected_shares: FloatArray
     days: int
+    allocation: float
     sample: SamplePlan
     looks: tuple[RecordedLook, ...]
     deciding: IntArray
@@ -89,12 +91,13 @@ def prepare(
     by_epoch = None if evidence.epochs is None else moments_by_epoch(plan, evidence)
     control = plan.control
     days, shares = _observed_days(evidence), largest_shares(evidence)
+    days_run = _days_run(experiment, days, now)
     sample = plan_sample(
         plan,
         evidence,
         metrics,
         goal_ids=[goal.id for goal in experiment.goals],
-        running_days=_days_run(experiment, days, now),
+        pace=None if days_run is None else traffic_pace(experiment, days=days_run, now=now),
         now=now,
         looks=looks,
         is_finished=is_finished,
@@ -111,6 +114,7 @@ def prepare(
         beta_priors=_beta_priors(plan, evidence),
         expected_shares=_expected_shares(plan, evidence),
         days=days,
+        allocation=mean_allocation(experiment, now=now),
         sample=sample,
         looks=tuple(looks),
         deciding=deciding_visitors(evidence),

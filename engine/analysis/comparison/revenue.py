@@ -38,7 +38,7 @@ class RevenueEffects:
 
     `lift` is relative; it is NaN where the control has no revenue. `difference` is in cents per visitor,
     and `yearly` in cents a year if every eligible visitor got the variant instead of the control: visitors
-    in the experiment are `traffic_allocation` percent of the eligible ones. `parts` are the two factors of
+    in the experiment are `allocation` percent of the eligible ones. `parts` are the two factors of
     revenue goals; None without one, where weights changed, which mixes the factors up, and by cluster.
     """
 
@@ -57,7 +57,7 @@ def compare_revenue(data: AnalysisData) -> RevenueEffects:
     base, mean = revenue_means(control, evidence)
     have_visitors = np.minimum(evidence.trials, evidence.trials[:, [control]]) > 0
     difference = np.where(have_visitors, mean - base, np.nan)
-    allocation = data.experiment.traffic_allocation
+    allocation = data.allocation
     yearly = nothing
     if data.days > 0 and allocation > 0:
         eligible = evidence.visitors.sum() * 100 / allocation

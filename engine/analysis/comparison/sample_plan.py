@@ -17,6 +17,7 @@ from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, ou
 from engine.design.planning import required_sample
 from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
 from engine.design.planning.required_sample import POWER
+from engine.design.traffic_pace import TrafficPace
 from engine.stats.arrays import BoolArray, FloatArray
 
 # By so much may the power of a plan, which is estimated again at every look, be below what it plans for.
@@ -49,7 +50,7 @@ class SamplePlan:
     1 before the plan and above it afterwards. `counts_outcomes` where outcomes are known of some visitors
     only, or later than at the first exposure. `is_first_week_over` where winners may be shipped: after
     FIRST_DAY running days, or where days are not known. `days_left` are those until the plan is reached at
-    the pace so far, 0 once it is, None without a pace.
+    the pace so far and by the ramp, 0 once it is, None without a pace.
     """
 
     source: PlanSource
@@ -61,6 +62,7 @@ class SamplePlan:
     known_after: int
     outcomes_since: datetime | None
     running_days: float | None
+    pace: TrafficPace | None
     is_reached: bool
     minimum_effect: float
     detectable_effect: float | None
@@ -101,15 +103,16 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     metrics: Metrics,
     *,
     goal_ids: Sequence[str],
-    running_days: float | None,
+    pace: TrafficPace | None,
     now: datetime | None = None,
     looks: Sequence[RecordedLook] = (),
     is_finished: bool = False,
 ) -> SamplePlan:
     """Plan the sample, blinded; `is_finished` where the data are complete and judged by one look.
 
-    A plan that was reached stays as it was recorded.
+    `pace` is None where days are not known. A plan that was reached stays as it was recorded.
     """
+    running_days = None if pace is None else pace.days
     pooled = PooledVisitors.of(plan, evidence, metrics)
     recorded, row = plan_look(tuple(looks)), plan.primary
     collected, visitors = evidence.known_outcomes(row), int(evidence.assigned.sum())
@@ -134,9 +137,14 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     )
     if recorded is None and source == "blinded" and is_reached and (required is None or collected < required):
         source = "last_day"
+    last_day = LAST_DAY - known_after
     reachable = float(
         required_sample.reachable_visitors(
-            visitors if known_after else collected, days, unknown, is_given=is_given, known_after=known_after
+            visitors if known_after else collected,
+            days if pace is None else pace.so_far,
+            unknown,
+            is_given=is_given,
+            last_day=last_day if pace is None else pace.by(last_day),
         )
     )
     tuned = reachable if np.isfinite(reachable) and reachable > 0 else float(max(collected, 1))
@@ -153,6 +161,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
         known_after=known_after,
         outcomes_since=outcomes_since(looks, now),
         running_days=running_days,
+        pace=pace,
         is_reached=is_reached,
         minimum_effect=_minimum_effect(plan),
         detectable_effect=_finite(effects, row) if recorded is None else recorded.plan.detectable_effect,
@@ -193,15 +202,15 @@ def _progress(sample: SamplePlan) -> float | None:
 def _days_left(sample: SamplePlan) -> int | None:
     if sample.is_reached:
         return 0
-    entered = sample.visitors if sample.known_after else sample.collected
-    if not sample.running_days or not entered:
+    entered, pace = sample.visitors if sample.known_after else sample.collected, sample.pace
+    if pace is None or not pace.days or not entered:
         return None
-    pace = entered / sample.running_days
+    per_day = entered / pace.so_far
     missing = math.inf if sample.required_visitors is None else sample.required_visitors - sample.collected
-    until_known = 0.0 if sample.collected else max(sample.known_after - sample.running_days, 0.0)
-    days = max(missing / pace + until_known, FIRST_DAY - sample.running_days)
+    until_known = 0.0 if sample.collected else max(sample.known_after - pace.days, 0.0)
+    days = max(pace.days_until(missing / per_day) + until_known, FIRST_DAY - pace.days)
     if sample.source != "given":
-        days = min(days, LAST_DAY - sample.running_days)
+        days = min(days, LAST_DAY - pace.days)
     return math.ceil(days - 1e-9) if math.isfinite(days) else None
 
 

@@ -50,7 +50,7 @@ def yearly_impact(
 
 def eligible_visitors_a_year(data: AnalysisData) -> float | None:
     """Return the visitors a year that the experiment could reach; None without days, traffic or visitors."""
-    allocation, visitors = data.experiment.traffic_allocation, int(data.evidence.visitors.sum())
+    allocation, visitors = data.allocation, int(data.evidence.visitors.sum())
     if not data.days or not allocation or not visitors:
         return None
     return visitors * 100 / allocation / data.days * DAYS_A_YEAR

@@ -22,7 +22,7 @@ from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.decisions.simulated_days import SimulatedDays
 from engine.design.planning import required_sample
 from engine.design.planning.always_valid_plan import PLAN_DAYS, drift_at_pace, drift_by_day
-from engine.design.planning.plan_days import FIRST_DAY
+from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 SHIP: Final = next(i for i, row in enumerate(RULE) if row.recommendation == "ship")
@@ -107,8 +107,13 @@ class _DailyPlan:
         reached = required_sample.is_reached(collected, ran, required, is_given=case.is_given)
         day = np.where(reached.any(axis=1), reached.argmax(axis=1), count)
         is_after = np.arange(count) > day[:, None]
+        traffic = case.traffic(max(count, LAST_DAY)).cumsum()
         tuned = required_sample.reachable_visitors(
-            days.entered.sum(axis=-1), ran, required, is_given=case.is_given, known_after=case.known_after
+            days.entered.sum(axis=-1),
+            traffic[:count],
+            required,
+            is_given=case.is_given,
+            last_day=traffic[LAST_DAY - 1 - case.known_after],
         )
         tuned = np.where(np.isfinite(tuned) & (tuned > 0), tuned, np.maximum(collected, 1.0))
         at_plan = collected[np.minimum(day, count - 1)][:, None]

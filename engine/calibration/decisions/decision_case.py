@@ -44,7 +44,7 @@ class DecisionCase:
     known so many days after the visit, as of retention, and counts for nothing before. `guardrail` is the
     margin of `guardrails` goals after the primary one, None without any, which with `non_inferior` must be
     shown to be within it; `secondary` is the number of further goals. All goals have one rate and are
-    independent.
+    independent. With a `ramp` its steps, shares of the traffic with their days, come before all of it.
     """
 
     rate: float
@@ -60,6 +60,11 @@ class DecisionCase:
     delay: float = 0.0
     known_after: int = 0
     values: ValueShape | None = None
+    ramp: tuple[tuple[float, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.ramp and self.values is not None:
+            raise ValueError("ramps are simulated of shares and revenue")
 
     @property
     def name(self) -> str:
@@ -68,6 +73,8 @@ class DecisionCase:
             return label_of(self.values)
         metric = self.orders or f"{self.rate * 100:g}%"
         late = f", {self.delay:g} days late" if self.delay else ""
+        steps = "".join(f"{share * 100:g} → " for share, _ in self.ramp)
+        metric += f", ramp {steps}100%" if steps else ""
         return metric + (f", known after {self.known_after} days" if self.known_after else late)
 
     @property
@@ -189,6 +196,11 @@ class DecisionCase:
     def daily_visitors(self) -> FloatArray:
         """New visitors of each variant on each day."""
         return np.ceil(self.planned / (self.plan_day - self.known_after) * self.shares)
+
+    def traffic(self, days: int) -> FloatArray:
+        """Share of the traffic on each of so many days."""
+        steps = [np.full(length, share) for share, length in self.ramp]
+        return np.concatenate([*steps, np.ones(days)])[:days]
 
     @property
     def has_end(self) -> bool:

@@ -11,6 +11,7 @@ from engine.calibration.decisions.daily_decisions import decide_daily
 from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.decisions.measured_days import simulate_measure
 from engine.calibration.decisions.scenarios import (
+    EXPOSED_UNTIL_HARM,
     GUARDRAIL_MARGIN,
     SCENARIOS,
     Figures,
@@ -25,6 +26,8 @@ from engine.stats.arrays import FloatArray
 _TOLERANCE: Final = 2.0
 # Runs times days times goals times variants in memory at a time.
 _CELLS: Final = 100_000
+# Visitors that a ramp exposes to harm of twice the margin, over those of all traffic at once.
+EXPOSED: Final = "exposed to harm by a ramp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ BARS: Final[Mapping[str, Bar]] = {
     "harm shipped at 3x": Bar(limit=0.002),
     "shipped at the margin": Bar(limit=0.055),
     "shipped at the margin by day 84": Bar(limit=0.055),
+    EXPOSED: Bar(limit=1.10),
 }
 # Of guardrails that need not be shown within their margins, by their number: what no early win ships.
 _NOT_HARMED: Final[Mapping[tuple[str, int], Bar]] = {
@@ -133,7 +137,13 @@ def calibrate_decisions(
             if scenario.applies_to(case):
                 # One generator a scenario, so that other cases and scenarios change nothing in it.
                 rng = np.random.default_rng([seed, index])
-                figures |= simulate_scenario(case, scenario, runs=count, rng=rng)
+                found = simulate_scenario(case, scenario, runs=count, rng=rng)
+                figures |= found
+                if scenario.is_ramped:
+                    rng = np.random.default_rng([seed, index])
+                    at_once = simulate_scenario(replace(case, ramp=()), scenario, runs=count, rng=rng)
+                    figures |= {f"{name}, at once": figure for name, figure in at_once.items()}
+                    figures[EXPOSED] = _ratio(found[EXPOSED_UNTIL_HARM], at_once[EXPOSED_UNTIL_HARM])
         yield DecisionRates(case=case, runs=count, figures=figures)
 
 
@@ -152,8 +162,15 @@ def simulate_scenario(
     parts: list[Figures] = []
     for start in range(0, runs, at_a_time):
         drawn = simulate(case, lifts, days=days, runs=min(at_a_time, runs - start), rng=rng)
-        parts.append(scenario.figures(Outcome(decide_daily(drawn))))
+        parts.append(scenario.figures(Outcome(decide_daily(drawn), drawn.entered.sum(axis=-1))))
     return {name: _mean(np.concatenate([part[name] for part in parts])) for name in parts[0]}
+
+
+def _ratio(first: SimulatedFigure, second: SimulatedFigure) -> SimulatedFigure:
+    """Divide two independent means; the error is that of the delta method."""
+    ratio = first.value / second.value
+    relative = np.hypot(first.error / first.value, second.error / second.value)
+    return SimulatedFigure(ratio, float(ratio * relative))
 
 
 def _mean(by_run: FloatArray) -> SimulatedFigure:

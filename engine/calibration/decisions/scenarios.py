@@ -19,15 +19,19 @@ GUARDRAIL_MARGIN: Final = 0.05
 # Secondary goals that are harmed where some are.
 _HARMED: Final = 2
 
+DAYS_UNTIL_HARM: Final = "days until harm is found"
+EXPOSED_UNTIL_HARM: Final = "visitors until harm is found"
+
 # One number a run, by the name of the figure.
 Figures = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Decisions of simulated runs, summarised as one number a run."""
+    """Decisions of simulated runs, and all who `entered` by each day, summarised as one number a run."""
 
     decisions: DailyDecisions
+    entered: FloatArray
 
     @property
     def by_plan(self) -> BoolArray:
@@ -59,6 +63,17 @@ class Outcome:
         last = findings.equivalent[:, :, 0, -1] & ~findings.loses[:, :, 0, -1]
         return self._any((self.decisions.action == NO_DIFFERENCE) & last, by_plan=False)
 
+    def days_until_harm(self) -> FloatArray:
+        """Days until the last variant is found to break the guardrail; all days where it never is."""
+        broken = self.decisions.findings.broken[:, :, 1, -1]
+        first = np.where(broken.any(axis=1), broken.argmax(axis=1), broken.shape[1] - 1)
+        return np.asarray(first + 1.0)
+
+    def exposed_until_harm(self) -> FloatArray:
+        """Visitors of all variants by then."""
+        days = self.days_until_harm().astype(np.int64)
+        return np.asarray(self.entered[days - 1], np.float64)
+
     def share_used(self) -> FloatArray:
         """Share of the planned sample at which a test is decided."""
         settled = np.isin(self.decisions.action, (SHIP, ROLLBACK, NO_DIFFERENCE))
@@ -86,7 +101,8 @@ class Scenario:
 
     `is_guarded` where the scenario is of cases with guardrails of their own, and `has_guardrail` where it
     gives one with GUARDRAIL_MARGIN to others. `needs_end` where figures are by the plan, so that a given
-    sample must be reached; `is_secondary` where the scenario is of cases with secondary goals.
+    sample must be reached; `is_secondary` where the scenario is of cases with secondary goals, `is_ramped`
+    where it is of those with a ramp.
     """
 
     lifts: Callable[[DecisionCase], Sequence[float]]
@@ -96,9 +112,12 @@ class Scenario:
     needs_end: bool = False
     is_secondary: bool = False
     is_guarded: bool = False
+    is_ramped: bool = False
 
     def applies_to(self, case: DecisionCase) -> bool:
         """Check that the case can be simulated in this scenario."""
+        if self.is_ramped and not case.ramp:
+            return False
         if self.is_secondary != (case.secondary > 0) or self.is_guarded != (case.guardrail is not None):
             return False
         return case.has_end or not (self.needs_end and case.is_given)
@@ -238,5 +257,15 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         },
         needs_end=True,
         is_guarded=True,
+    ),
+    "harm of twice the margin": Scenario(
+        lifts=lambda _: (0.0, -2.0 * GUARDRAIL_MARGIN),
+        days=lambda _: WHOLE_LIFE,
+        figures=lambda outcome: {
+            DAYS_UNTIL_HARM: outcome.days_until_harm(),
+            EXPOSED_UNTIL_HARM: outcome.exposed_until_harm(),
+        },
+        has_guardrail=True,
+        is_ramped=True,
     ),
 }

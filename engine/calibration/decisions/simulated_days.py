@@ -48,16 +48,16 @@ def simulate_days(
 
     The lift is of the conversion rate, or of the amounts for revenue.
     """
-    daily = case.daily_visitors
-    shape = (runs, days, case.goals, len(daily))
+    daily = np.floor(case.daily_visitors * case.traffic(days)[:, None])
+    shape = (runs, days, case.goals, daily.shape[1])
     rates = case.rate * (np.ones(lifts.shape) if case.orders else 1.0 + lifts)
-    counts = np.broadcast_to(daily.astype(np.int64), shape)
+    counts = np.broadcast_to(daily.astype(np.int64)[:, None, :], shape)
     converted = rng.binomial(counts, np.minimum(rates, 1.0), shape)
     if case.delay:
         converted = _arrivals(converted, case.delay, rng)
     if case.known_after:
         converted = _later(converted, case.known_after)
-    entered = daily * np.arange(1.0, days + 1)[:, None]
+    entered = daily.cumsum(axis=0)
     visitors = _later(entered[None], case.known_after)[0]
     conversions = converted.cumsum(axis=1).astype(np.float64)
     each = np.broadcast_to(visitors[:, None, :], shape)

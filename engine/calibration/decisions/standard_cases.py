@@ -23,6 +23,8 @@ _SHARES: Final = DecisionCase(rate=0.05, plan_day=28.0)
 # Day-14 retention of 20% at 800 visitors a day.
 _RETENTION: Final = DecisionCase(rate=0.2, plan_day=31.3, known_after=14)
 _REVENUE: Final = DecisionCase(rate=0.05, plan_day=28.0, orders="lognormal", minimum_effect=0.2)
+# 1 → 5 → 25 → 100% of the traffic.
+_RAMPED: Final = replace(_SHARES, ramp=((0.01, 2), (0.05, 2), (0.25, 3)))
 # Margins as wide as an effect so small that the variances of both hardly differ.
 _GUARDED: Final = replace(_SHARES, minimum_effect=0.02, guardrail=0.02)
 
@@ -40,6 +42,7 @@ DEFAULT_CASES: Final[tuple[DecisionCase, ...]] = (
     _RETENTION,
     _GUARDED,
     replace(_GUARDED, non_inferior=True),
+    _RAMPED,
 )
 
 ALL_CASES: Final[tuple[DecisionCase, ...]] = (
@@ -87,6 +90,8 @@ ALL_CASES: Final[tuple[DecisionCase, ...]] = (
     replace(_SHARES, rate=0.005, plan_day=10.0, minimum_effect=1.0, weights=_UNEVEN),
     *(replace(_SHARES, plan_day=day, secondary=5) for day in (10.0, 28.0, NEVER)),
     replace(_SHARES, secondary=5, weights=_THREE),
+    *(replace(_RAMPED, rate=rate, weights=weights) for rate in (0.05, 0.3) for weights in (_EVEN, _THREE)),
+    replace(_RAMPED, plan_day=NEVER),
     *(
         replace(_GUARDED, guardrails=count, non_inferior=non_inferior)
         for count in (1, 3)

@@ -142,18 +142,19 @@ def reachable_visitors(
     required: npt.ArrayLike,
     *,
     is_given: bool,
-    known_after: npt.ArrayLike = 0.0,
+    last_day: npt.ArrayLike = LAST_DAY,
 ) -> FloatArray:
-    """Compute the visitors that the confidence sequence is tuned to: the plan, or those by LAST_DAY.
+    """Compute the visitors that the confidence sequence is tuned to: the plan, or those by `last_day`.
 
-    A sequence tuned to a plan beyond reach would be blind to every effect before it. Where outcomes are
-    `known_after` so many days, `visitors` are all who entered: those who enter in time count, at their pace.
+    A sequence tuned to a plan beyond reach would be blind to every effect before it. Where outcomes take
+    days, `visitors` are all who entered, and `last_day` that on which they enter in time. Where a ramp lets
+    in more and more, days are those of traffic at one share.
     """
     counted, ran = np.asarray(visitors, np.float64), np.asarray(days, np.float64)
     planned = np.nan_to_num(np.asarray(required, np.float64), nan=np.inf)
     if is_given:
         return np.asarray(planned + 0.0 * counted)
-    at_this_pace = counted * np.maximum(LAST_DAY - np.asarray(known_after, np.float64), 0.0)
+    at_this_pace = counted * np.maximum(np.asarray(last_day, np.float64), 0.0)
     beyond = np.full(np.broadcast_shapes(at_this_pace.shape, ran.shape), np.inf)
     by_last_day = np.divide(at_this_pace, ran, out=beyond, where=ran > 0)
     return np.asarray(np.minimum(planned, by_last_day))

@@ -263,3 +263,21 @@ def test_statistics_are_kept_and_changed_one_by_one(customer: Customer, project:
     unknown = {"cuped": True, "covariates": ["country", "shoe_size"]}
     answer = customer.patch(path, {"statistics": unknown})
     assert fields_of(error_of(answer, 422, "validation_error")) == ["statistics.covariates[1]"]
+
+
+def test_a_ramp_begins_with_its_first_step(customer: Customer, experiment: str) -> None:
+    steps = [{"percent": 5, "hours": 24}, {"percent": 100}]
+    changed = customer.patch(experiment, {"ramp": {"steps": steps}}).json()["data"]
+    assert changed["ramp"] == {
+        "steps": [{"percent": 5, "hours": 24.0}, {"percent": 100, "hours": None}],
+        "on_harm": "rollback",
+    }
+    assert (changed["traffic_allocation"], changed["ramp_steps"], changed["ramp_harm"]) == (100, [], [])
+    started = customer.post(f"{experiment}/start").json()["data"]
+    assert (started["traffic_allocation"], started["ramp_steps"][0]["percent"]) == (5, 5)
+    error_of(customer.patch(experiment, {"ramp": None}), 422, "experiment_running")
+    customer.post(f"{experiment}/pause")
+    error_of(customer.patch(experiment, {"ramp": None}), 422, "field_locked")
+    customer.post(f"{experiment}/complete")
+    copied = customer.post(f"{experiment}/copy").json()["data"]
+    assert (copied["ramp"], copied["ramp_steps"]) == (changed["ramp"], [])

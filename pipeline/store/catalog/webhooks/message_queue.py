@@ -31,7 +31,8 @@ _EVENTS: Final[Mapping[Status, Event]] = {
 
 
 def announce_change(connection: Connection, before: Experiment, after: Experiment) -> None:
-    """Queue messages about a new status, a conclusion and a rollout, in the caller's transaction."""
+    """Queue messages about a new status, a ramp, a conclusion and a rollout, in the caller's transaction."""
+    _announce_ramp(connection, before, after)
     _announce_status(connection, before, after)
     if after.conclusion is not None and before.conclusion is None:
         told = {name: getattr(after.conclusion, name) for name in ("decision", "variant_id", "note")}
@@ -49,6 +50,17 @@ def _announce_status(connection: Connection, before: Experiment, after: Experime
         event = "experiment.resumed"
     data = {"status": after.status, "previous_status": before.status}
     announce(connection, after, event, data, at=after.updated_at)
+
+
+def _announce_ramp(connection: Connection, before: Experiment, after: Experiment) -> None:
+    for harm in after.ramp_harm[len(before.ramp_harm) :]:
+        names = ("findings", "variant_ids", "action", "message")
+        told = {name: getattr(harm, name) for name in names}
+        announce(connection, after, "experiment.ramp_harm", told, at=harm.found_at)
+    # The first step is that of the start.
+    for step in after.ramp_steps[max(len(before.ramp_steps), 1) :]:
+        told = {"traffic_allocation": step.percent}
+        announce(connection, after, "experiment.ramp_step", told, at=step.started_at)
 
 
 def announce(

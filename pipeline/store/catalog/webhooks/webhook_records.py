@@ -13,6 +13,8 @@ Event = Literal[
     "experiment.archived",
     "experiment.concluded",
     "experiment.rollout_ended",
+    "experiment.ramp_step",
+    "experiment.ramp_harm",
     "experiment.decision",
     "experiment.health_alarm",
 ]

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.sample_plan import SamplePlan
 from engine.design.analysis_settings import Statistics
+from engine.design.ramp import Ramp, RampStep, TakenStep
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
@@ -166,3 +168,23 @@ def test_revenue_of_unequal_arms_waits_for_the_payers_that_its_test_needs() -> N
     sample = prepare(experiment, evidence).sample
     # 136 payers in the two arms at 9:1, of 5% of the visitors.
     assert sample.required_visitors == pytest.approx(136 / 0.05)
+
+
+def test_a_ramp_counts_the_steps_to_come() -> None:
+    # Four days at 10%, on which 4,000 entered; 100% comes in one day, and lets in 10,000 a day.
+    steps = (RampStep(percent=10, hours=120), RampStep(percent=100))
+    ramped = an_experiment(
+        status="running",
+        started_at=NOW - timedelta(days=4),
+        ramp=Ramp(steps=steps),
+        ramp_steps=(TakenStep(percent=10, started_at=NOW - timedelta(days=4)),),
+        traffic_allocation=10,
+        statistics=Statistics(planned_sample=65_000),
+    )
+    evidence = observed([2_000, 2_000], [200, 210], days=4)
+    assert prepare(ramped, evidence, now=NOW).sample.days_left == 1 + 6
+    plain = replace(ramped, ramp=None, ramp_steps=())
+    assert prepare(plain, evidence, now=NOW).sample.days_left == 61
+    # By day 56: 5 days at a tenth, and 51 at all of the traffic.
+    blinded = prepare(replace(ramped, statistics=Statistics(minimum_effect_percent=0.5)), evidence, now=NOW)
+    assert blinded.sample.tuned_to == pytest.approx(5 * 1_000 + 51 * 10_000)

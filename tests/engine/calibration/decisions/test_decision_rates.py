@@ -14,8 +14,14 @@ from engine.analysis.decision import established
 from engine.analysis.decision.rule import Situation
 from engine.calibration.decisions import daily_decisions
 from engine.calibration.decisions.decision_case import NEVER, DecisionCase
-from engine.calibration.decisions.decision_rates import BARS, Bar, DecisionRates, calibrate_decisions
-from engine.calibration.decisions.scenarios import SCENARIOS
+from engine.calibration.decisions.decision_rates import (
+    BARS,
+    EXPOSED,
+    Bar,
+    DecisionRates,
+    calibrate_decisions,
+)
+from engine.calibration.decisions.scenarios import EXPOSED_UNTIL_HARM, SCENARIOS
 from engine.calibration.decisions.standard_cases import ALL_CASES, DEFAULT_CASES
 from engine.calibration.error_rates import SimulatedFigure
 from engine.design.planning import required_sample
@@ -46,6 +52,7 @@ CASES = {
     "Bayesian": (replace(SHARES, method="Bayesian", weights=(9.0, 1.0)), 1_000),
     "one-sided": (replace(SHARES, method="one-sided"), 1_000),
     "revenue": (REVENUE, 2_400),
+    "ramp": (replace(SHARES, plan_day=28.0, ramp=((0.01, 2), (0.05, 2), (0.25, 3))), 1_000),
     "secondary goals": (replace(SHARES, secondary=5), 300),
     "guardrails": (GUARDED, 1_000),
     "three guardrails": (replace(GUARDED, guardrails=3), 1_000),
@@ -88,6 +95,16 @@ def test_every_bar_is_met(name: str) -> None:
     found = rates(name)
     assert any(found.bar(figure) for figure in found.figures)
     assert found.missed == ()
+
+
+def test_a_ramp_exposes_no_more_visitors_to_harm_than_all_traffic_at_once() -> None:
+    case = replace(SHARES, plan_day=20.0, ramp=((0.05, 2), (0.25, 3)))
+    found = one_case(case, runs=200, scenarios=("harm of twice the margin",))
+    assert found.missed == ()
+    assert found.bar(EXPOSED) is not None
+    assert found.figures[EXPOSED].value == pytest.approx(
+        found.figures[EXPOSED_UNTIL_HARM].value / found.figures[f"{EXPOSED_UNTIL_HARM}, at once"].value
+    )
 
 
 def test_a_group_sequential_test_has_the_power_that_its_larger_sample_was_planned_for() -> None:
