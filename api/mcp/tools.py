@@ -167,7 +167,6 @@ def _operation(
             title=described["summary"],
             description=" ".join(sentences),
             input_schema=trimmed(self_contained(arguments, components)),
-            output_schema=_output(described, components),
             annotations=annotations_of(name, method),
         ),
     )
@@ -207,12 +206,6 @@ def _property(parameter: dict[str, Any]) -> Schema:
         return schema
     description = parameter.get("description")
     return {**schema, "description": description} if description else schema
-
-
-def _output(described: dict[str, Any], components: Mapping[str, Schema]) -> Schema | None:
-    """Say that the successful answer is an object, whose members the list has no room for; None if empty."""
-    schema = resolved(_content(_success(described)), components)
-    return {"type": "object"} if schema.get("type") == "object" else None
 
 
 def _success(described: dict[str, Any]) -> dict[str, Any]:
