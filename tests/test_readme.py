@@ -1,4 +1,4 @@
-"""The README runs as it stands: its commands, and its Python."""
+"""The README is a screen, and the quick start runs as it stands: its commands, and its Python."""
 
 import json
 import re
@@ -9,15 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from engine.analysis.results.verdict_words import VERDICT_WORDS
 from tests import pasted_lines
 from tests.pasted_lines import ROOT, free_port, run
 
 WRITTEN_PORT = "8000"
 
 
-def blocks(language: str) -> list[str]:
+README = ROOT / "README.md"
+QUICK_START = ROOT / "docs" / "quick-start.md"
+
+
+def blocks(language: str, page: Path = QUICK_START) -> list[str]:
     """Every fenced block of that language, in order."""
-    found = [code for of, code in pasted_lines.blocks(ROOT / "README.md") if of == language]
+    found = [code for of, code in pasted_lines.blocks(page) if of == language]
     assert found
     return found
 
@@ -31,15 +36,24 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_make_knows_the_targets_of_the_readme() -> None:
-    targets = re.findall(r"^make (\w+)", "\n".join(blocks("sh")), re.MULTILINE)
+    targets = re.findall(r"^make (\w+)", "\n".join(blocks("sh", README)), re.MULTILINE)
     assert targets == ["demo", "test"]
     subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_readme_is_a_screen_with_two_commands_and_a_verdict() -> None:
+    text = README.read_text()
+    assert len(text.splitlines()) < 50
+    (commands,) = blocks("sh", README)
+    assert len(commands.splitlines()) == 2
+    assert f"| {VERDICT_WORDS['ship'].label} it" in text.replace("│", "|")
+    assert "quick-start.md" in text
 
 
 @pytest.mark.slow
 def test_the_shell_lines_run_as_pasted(checkout: Path) -> None:
     port = str(free_port())
-    pasted = [block.replace(WRITTEN_PORT, port) for block in blocks("sh") if not block.startswith("make")]
+    pasted = [block.replace(WRITTEN_PORT, port) for block in blocks("sh")]
     assert len(pasted) > 3
     printed = run(["bash", "-euo", "pipefail", "-c", "\n".join(pasted)], checkout)
     assert "'treatment' wins on converted" in printed
