@@ -147,7 +147,7 @@ def naive_exposed(rows: Sequence[EventRow], rule: AssignmentRule, visitor_key: i
     return any(counts(row, rule, visitor_key) and row.type == "exposure" for row in rows)
 
 
-@examples(20, 300, allowed=[HealthCheck.function_scoped_fixture])
+@examples(10, 300, allowed=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_what_is_kept_equals_what_is_stored(
     store: WorkingStore, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, Any]]

@@ -83,7 +83,7 @@ def read_both(rows: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> tuple[Any,
         return columnar, read_event_rows(chunk, CONTEXT)
 
 
-@examples(25, 800, seconds=30)
+@examples(12, 800, seconds=30)
 @given(
     rows=st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=12),
     columns=st.sets(st.sampled_from(sorted(TEXTS)), min_size=8),

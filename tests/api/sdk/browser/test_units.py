@@ -16,6 +16,7 @@ from tests.api.sdk.browser.javascript import JavaScript, javascript
 from tests.api.sdk.browser.site import Site, a_change, a_config, a_page
 from tests.api.sdk.browser.site import an_experiment as a_described
 from tests.builders import a_project, an_experiment
+from tests.examples import examples
 from tests.waiting import wait_until
 
 ACCOUNT = AttributeUnit(attribute="account")
@@ -42,6 +43,7 @@ def script() -> Iterator[JavaScript]:
 
 
 @pytest.mark.parametrize(("unit", "described"), [("user", "user"), (ACCOUNT, {"attribute": "account"})])
+@examples(10, 200)
 @given(visits=st.lists(VISITS, min_size=30, max_size=60))
 def test_any_visit_has_one_id_on_both_sides(
     script: JavaScript, visits: list[dict[str, Any]], unit: Unit, described: object

@@ -59,7 +59,7 @@ def is_accepted(pattern: str) -> bool:
     return pattern_problem(pattern) is None
 
 
-@examples(100, 500, seconds=10)
+@examples(40, 500, seconds=10)
 @given(PATTERNS, st.lists(TEXTS, min_size=1, max_size=8))
 @example("[x[:digit:]]", ["x", "5", "y"])
 @example("\\bé\\b", ["é", "aéa"])
