@@ -21,6 +21,7 @@ TESTED_BY = {
     "pipeline/erasure/event_tombstones.py": "tests/pipeline/snapshots/test_hourly_events.py",
     "api/dashboard/first_hour.py": "tests/api/dashboard/test_today.py",
     "api/cli/operation/handed_in_sums.py": "tests/api/cli/operation/test_file_rollup.py",
+    "pipeline/store/source_databases/state_rows.py": "tests/pipeline/warehouse/test_state_tables.py",
     "pipeline/sources/warehouse_definition.py": "tests/pipeline/warehouse/test_warehouse_count.py",
     "pipeline/results/outside/counted_sums.py": "tests/pipeline/results/outside/test_publish_sums.py",
     "pipeline/results/outside/needed_products.py": "tests/pipeline/results/outside/test_consistency.py",

@@ -44,6 +44,7 @@ class ImportedSource:
     """Result of the import of a source: numbers, the experiments of its rows, and how far it was read.
 
     `sums` are the rows that came back of a warehouse, whose own rows are counted there and not imported.
+    `drift` has the ids of experiments whose state there had other sums than a count of all rows.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ImportedSource:
     experiments: tuple[Experiment, ...]
     watermark: Watermark
     sums: int | None = None
+    drift: tuple[str, ...] = ()
 
 
 def import_source(

@@ -114,16 +114,18 @@ def import_run(store: RunStores, run: Run, report: ReportProgress) -> RunResult:
         defined = find_source(store, project, run.parameters["source"])
         progress = _progress_of(defined.tables(), report)
         found = import_described(store, project, defined, progress, run_id=run.id)
+        drift = found.drift
         experiments, is_running = found.experiments, is_still_running(defined.source)
         result = result_of(project, found.imported, experiments)
         result["watermark"] = msgspec.to_builtins(found.watermark)
     else:
+        drift = ()
         imported, is_running = _import_upload(store, project, run, report)
         experiments = experiments_of(imported)
         result = result_of(project, imported, experiments)
     store.rollup.refresh(project.id)
     judge(store, project, experiments, running=is_running)
-    return RunResult(events=result["events"]["new"], result=result)
+    return RunResult(events=result["events"]["new"], drift=drift, result=result)
 
 
 def import_described(
@@ -262,7 +264,11 @@ def _import_left(store: RunStores, project: Project, run: Run, report: ReportPro
         raise SourcesFailedError("; ".join(one.sentence for one in failed))
     results = [result_of(project, one.imported, one.experiments) for one in imported_sources]
     named = [{"source": one.name, **result} for one, result in zip(imported_sources, results, strict=True)]
-    return RunResult(events=sum(one.imported.events for one in imported_sources), result={"sources": named})
+    return RunResult(
+        events=sum(one.imported.events for one in imported_sources),
+        drift=tuple(experiment for one in imported_sources for experiment in one.drift),
+        result={"sources": named},
+    )
 
 
 def _import_sources(

@@ -53,7 +53,7 @@ def import_own_source(
         found = import_described(store, project, defined, on_progress, run_id=run.id)
         result = result_of(project, found.imported, found.experiments)
         result["watermark"] = msgspec.to_builtins(found.watermark)
-        return found, RunResult(events=found.imported.events, result=result)
+        return found, RunResult(events=found.imported.events, drift=found.drift, result=result)
 
     return _recorded(store, project, defined.name, work)
 

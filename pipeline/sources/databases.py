@@ -1,7 +1,7 @@
 """Tables and queries of databases: DuckDB files and PostgreSQL."""
 
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.sources import tables
 from pipeline.sources.disk_files import FileState, changed, state_of
 from pipeline.sources.tables import Chunk, UnreadableSourceError, numbered_chunks
-from pipeline.store.source_databases.queries import Query, SourceDatabaseError
+from pipeline.store.source_databases.queries import Query, RunStatement, SourceDatabaseError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,30 @@ class DatabaseTable:
                 raise changed(self.name) from error
             raise UnreadableSourceError(f"{self.name} cannot be read: {error}") from error
 
+    @contextmanager
+    def writing(self) -> Iterator[RunStatement]:
+        """Run statements that write, in one transaction, of which nothing is kept if it fails.
+
+        Raises:
+            UnreadableSourceError: the database cannot be opened to write, or refuses a statement.
+        """
+        try:
+            with self._session() as run:
+                yield run
+        except SourceDatabaseError as error:
+            raise UnreadableSourceError(f"{self.name} cannot be written to: {error}") from error
+
+    def _session(self) -> AbstractContextManager[RunStatement]:
+        if isinstance(self.location, Path):
+            from pipeline.store.source_databases.duckdb_file import duckdb_session  # noqa: PLC0415
+
+            return duckdb_session(self.location, self.query)
+        try:
+            from pipeline.store.source_databases.postgresql_query import postgresql_session  # noqa: PLC0415
+        except ImportError:
+            raise _without_psycopg() from None
+        return postgresql_session(self.location, self.query)
+
     def _state(self) -> FileState | None:
         """Return the state of the file; None for a server, which reads in one transaction."""
         return state_of(self.location) if isinstance(self.location, Path) else None
@@ -57,7 +81,9 @@ class DatabaseTable:
         try:
             from pipeline.store.source_databases.postgresql_query import read_postgresql  # noqa: PLC0415
         except ImportError:
-            raise UnreadableSourceError(
-                "reading PostgreSQL needs psycopg: pip install 'truelift[postgres]'"
-            ) from None
+            raise _without_psycopg() from None
         return read_postgresql(self.location, self.query, rows=tables.CHUNK_ROWS, columns=columns)
+
+
+def _without_psycopg() -> UnreadableSourceError:
+    return UnreadableSourceError("reading PostgreSQL needs psycopg: pip install 'truelift[postgres]'")

@@ -16,13 +16,16 @@ _Text = Annotated[str, Field(min_length=1)]
 _KEYS: Final = frozenset(
     (
         *("kind", "location", "project", "dialect", "experiments", "exposures", "events"),
-        *("max_rows", "max_rows_a_month", "timeout_seconds"),
+        *("max_rows", "max_rows_a_month", "timeout_seconds", "state_schema"),
     )
 )
 
 
 class WarehouseTable(BaseModel):
-    """A table or query of a warehouse, and its columns; `experiment` or `event` where no column has it."""
+    """A table or query of a warehouse, and its columns; `experiment` or `event` where no column has it.
+
+    `arrived` is the column with the time when a row came into the table.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,6 +34,7 @@ class WarehouseTable(BaseModel):
     columns: Columns
     experiment: _Text | None = None
     event: _Text | None = None
+    arrived: _Text | None = None
 
 
 class WarehouseSource(Source):
@@ -38,7 +42,8 @@ class WarehouseSource(Source):
 
     A count of more than `max_rows` rows is refused, and one that would make the rows that statements read in
     a month, in UTC, more than `max_rows_a_month`. A statement is ended after `timeout_seconds`.
-    Times without an offset are in UTC.
+    Times without an offset are in UTC. In the `state_schema`, visitors and their events that count are kept
+    from night to night.
     """
 
     kind: Literal["warehouse"]
@@ -46,6 +51,7 @@ class WarehouseSource(Source):
     dialect: DialectName | None = None
     max_rows: int = Field(ge=1)
     max_rows_a_month: int | None = Field(default=None, ge=1)
+    state_schema: _Text | None = None
     timeout_seconds: int = Field(default=1800, ge=1, le=86_400)
     columns: Columns = Columns()
     exposures: WarehouseTable
@@ -61,6 +67,12 @@ class WarehouseSource(Source):
         """The tables of events, each as a source of its own."""
         return tuple(self._part("events", one) for one in self.events)
 
+    @property
+    def arrived(self) -> tuple[str, ...]:
+        """Columns of arrival, that of the exposures first, where there is a state; none otherwise."""
+        names = [one.arrived for one in (self.exposures, *self.events) if one.arrived is not None]
+        return tuple(names) if self.state_schema is not None else ()
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if problems := [*self._problems()]:
@@ -68,7 +80,7 @@ class WarehouseSource(Source):
         return self
 
     def _part(self, kind: Kind, table: WarehouseTable) -> Source:
-        fields = table.model_dump(exclude_none=True, exclude_defaults=True)
+        fields = table.model_dump(exclude={"arrived"}, exclude_none=True, exclude_defaults=True)
         own: dict[str, Any] = {"kind": kind, "location": self.location}
         if kind == "exposures":
             own["experiments"] = self.experiments
@@ -84,6 +96,8 @@ class WarehouseSource(Source):
                 yield f"{name} has a table or sql, and not both"
             if SINCE in (table.sql or ""):
                 yield f"{name}: {SINCE} is for imports; every count reads all rows"
+            if self.state_schema is not None and table.arrived is None:
+                yield f"{name}: arrived is missing, by which state_schema finds new rows"
             if table.columns.user is not None:
                 yield (
                     f"{name}: columns.user links ids, which no statement follows; name a column of persons "

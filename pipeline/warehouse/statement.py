@@ -12,7 +12,6 @@ from pipeline.results.outside.needed_products import products_of
 from pipeline.rollup.counting_rules import CountingRules, period_of
 from pipeline.rollup.goals.summed_goals import goals_needing_values
 from pipeline.store.warehouse.value_sums import THIRDS, SummedGoal
-from pipeline.warehouse.counted_events import CountedEvents
 from pipeline.warehouse.dialects.dialect import Dialect, Expr
 from pipeline.warehouse.expressions import (
     NULL,
@@ -27,18 +26,11 @@ from pipeline.warehouse.expressions import (
     wide,
 )
 from pipeline.warehouse.goal_rules import goal_rules
+from pipeline.warehouse.read_relations import event_relations, events_that_count, visitor_relations
 from pipeline.warehouse.shared_relations import Relations, shared_relations
 from pipeline.warehouse.small_values import LEAST_VISITORS
 from pipeline.warehouse.sum_parts import Label, SumPart, cap_of, powers, product_parts, sum_parts
-from pipeline.warehouse.team_tables import (
-    EVENT_ORDER,
-    TeamTables,
-    event_columns,
-    events_of,
-    exposure_rows,
-    exposures_of,
-    firsts_of_ids,
-)
+from pipeline.warehouse.team_tables import TeamTables
 from pipeline.warehouse.visitor_outcomes import VisitorOutcomes
 
 
@@ -75,20 +67,41 @@ def statement_of(
     Events are read once for all of them. Segment values of fewer than `least_visitors` count as one, OTHER.
     UncountableError where SQL cannot say a goal, UnreadableQueryError for a query that is no SELECT.
     """
-    counts = [
-        _Count.of(
-            VisitorOutcomes(
-                experiment=experiment,
-                tables=tables,
-                rules=rules,
-                goals=goal_rules(experiment, rules, tables.events),
-                dialect=dialect,
-                until=min(now_us, period_of(experiment)[1]),
-                least_visitors=least_visitors,
-            )
+    counts = []
+    for experiment, rules in counted:
+        outcomes = outcomes_of(
+            tables, experiment, rules, dialect, now_us=now_us, least_visitors=least_visitors
         )
-        for experiment, rules in counted
-    ]
+        visitors = visitor_relations(outcomes) | dict(outcomes.visitors())
+        events, last = event_relations(outcomes, visitors="visitors", keys=outcomes.keys)
+        counts.append(Count.of(outcomes, visitors | events, last))
+    return statement_of_counts(counts)
+
+
+def outcomes_of(  # noqa: PLR0913 # what is counted where, by which rules
+    tables: TeamTables,
+    experiment: Experiment,
+    rules: CountingRules,
+    dialect: Dialect,
+    *,
+    now_us: int,
+    least_visitors: int = LEAST_VISITORS,
+) -> VisitorOutcomes:
+    """Build the outcomes of an experiment's visitors, of events up to `now_us`; UncountableError."""
+    return VisitorOutcomes(
+        experiment=experiment,
+        tables=tables,
+        rules=rules,
+        goals=goal_rules(experiment, rules, tables.events),
+        dialect=dialect,
+        until=min(now_us, period_of(experiment)[1]),
+        least_visitors=least_visitors,
+    )
+
+
+def statement_of_counts(counts: "Sequence[Count]") -> Statement:
+    """Build the statement that answers the parts of counts in the same tables and dialect."""
+    tables, dialect = counts[0].outcomes.tables, counts[0].outcomes.dialect
     numbered_parts = [(number, part) for number, one in enumerate(counts) for part in one.parts]
     # The widest part is first, and its types are those of all.
     numbered_parts.sort(key=lambda pair: -len(pair[1].numbers))
@@ -108,14 +121,14 @@ def statement_of(
     return Statement(
         tree=tree,
         dialect=dialect,
-        experiments=tuple(experiment for experiment, _ in counted),
+        experiments=tuple(one.outcomes.experiment for one in counts),
         labels={(number, part.kind, part.place): part.labels for number, part in numbered_parts},
         dimensions=(*tables.segments, "day_of_week"),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Count:
+class Count:
     """Count of an experiment: its relations by name, and the parts of its answer."""
 
     outcomes: VisitorOutcomes
@@ -123,13 +136,11 @@ class _Count:
     parts: list[SumPart]
 
     @classmethod
-    def of(cls, outcomes: VisitorOutcomes) -> Self:
-        """Build the count of an experiment."""
-        experiment, goals = outcomes.experiment, outcomes.goals
-        events = CountedEvents(
-            outcomes.tables, [rule for goal in goals for rule in goal.rules], outcomes.rules
-        )
-        relations, last = _relations(outcomes, events)
+    def of(cls, outcomes: VisitorOutcomes, read: Relations, last: str) -> Self:
+        """Build the count of what was `read`: `visitors`, and their events in the relation `last`."""
+        experiment, goals, events = outcomes.experiment, outcomes.goals, events_that_count(outcomes)
+        relations = {**read, "outcomes": outcomes.outcomes(events, last)}
+        relations["visitor_values"], relations["powers"] = powers(outcomes)
         primary = primary_row(experiment)
         parts = [*sum_parts(outcomes, events, last, None if primary is None else goals[primary])]
         ids = [goal.id for goal in experiment.goals]
@@ -137,47 +148,6 @@ class _Count:
             relations |= _values(experiment, outcomes, valued)
             parts += _product_parts(experiment, outcomes, valued)
         return cls(outcomes, relations, parts)
-
-
-def _relations(outcomes: VisitorOutcomes, events: CountedEvents) -> tuple[Relations, str]:
-    """Build what the sums are of, each from those before; return the name of the last with events."""
-    tables, dialect = outcomes.tables, outcomes.dialect
-    found: Relations = {}
-    found["exposure_rows"] = exposure_rows(tables, dialect)
-    exposures = exposures_of(tables, outcomes.experiment)
-    columns = ["visitor", "variant", "at", "event_id", *outcomes.segments]
-    order = ("at", "event_id", "visitor", "variant_name")
-    found |= _once(
-        "exposures", exposures, order, columns, has_ids=tables.exposures.columns.event_id is not None
-    )
-    found["ranked_exposures"] = outcomes.ranked_exposures()
-    found |= outcomes.visitors()
-    rows = events_of(tables, outcomes.rules.currency, dialect)
-    has_ids = any(source.columns.event_id is not None for source in tables.events)
-    found |= _once("events", rows, EVENT_ORDER, event_columns(tables), has_ids=has_ids)
-    found["hits"] = events.hits()
-    last = "hits"
-    if tables.has_transactions:
-        found["orders_once"], last = events.orders_once(), "orders_once"
-    found["joined"], last = outcomes.joined(events, last), "joined"
-    for step, reached in enumerate(outcomes.steps_reached()):
-        last = f"steps_{step}"
-        found[last] = reached
-    if (distinct := outcomes.distinct_values(events, last)) is not None:
-        found["distinct_values"], last = distinct, "distinct_values"
-    found["outcomes"] = outcomes.outcomes(events, last)
-    found["visitor_values"], found["powers"] = powers(outcomes)
-    return found, last
-
-
-def _once(
-    name: str, rows: exp.Expression, order: Sequence[str], columns: Sequence[str], *, has_ids: bool
-) -> Relations:
-    """Keep each event id once, where the rows have ids."""
-    if not has_ids:
-        return {name: rows}
-    ranked, chosen = firsts_of_ids(f"{name}_read", order, columns)
-    return {f"{name}_read": rows, f"{name}_read_ranked": ranked, name: chosen}
 
 
 def _values(experiment: Experiment, outcomes: VisitorOutcomes, valued: Sequence[SummedGoal]) -> Relations:

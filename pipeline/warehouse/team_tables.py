@@ -27,10 +27,15 @@ class UnreadableQueryError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamTables:
-    """The exposures and events of a project in the team's warehouse, as sources describe them."""
+    """The exposures and events of a project in the team's warehouse, as sources describe them.
+
+    `arrived` names the column of each table, exposures first, with the time when a row came, where they have
+    such columns.
+    """
 
     exposures: Source
     events: tuple[Source, ...]
+    arrived: tuple[str, ...] = ()
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -61,10 +66,15 @@ def exposure_rows(tables: TeamTables, dialect: Dialect) -> exp.Select:
             _at(source, dialect).as_("at", quoted=True),
             _id(source).as_("event_id", quoted=True),
             *(_filled(name).as_(f"d{place}", quoted=True) for place, name in enumerate(tables.segments)),
+            *_arrived(tables.arrived[:1], dialect),
         )
         .from_(_relation(source, dialect), copy=False)
         .where(_is_visitor(source))
     )
+
+
+def _arrived(names: Sequence[str], dialect: Dialect) -> Iterator[Expr]:
+    return (big(dialect.microseconds(col(name))).as_("arrived", quoted=True) for name in names)
 
 
 def exposures_of(tables: TeamTables, experiment: Experiment) -> exp.Select:
@@ -77,7 +87,8 @@ def exposures_of(tables: TeamTables, experiment: Experiment) -> exp.Select:
         otherwise=exp.cast(NULL.copy(), "BIGINT"),
     )
     segments = (col(f"d{place}") for place, _ in enumerate(tables.segments))
-    kept = (named.copy(), col("at"), col("event_id"), *segments)
+    arrived = [col("arrived")] if tables.arrived else []
+    kept = (named.copy(), col("at"), col("event_id"), *segments, *arrived)
     rows = exp.select(col("visitor"), variant.as_("variant", quoted=True), *kept)
     rows = rows.from_(table("exposure_rows"), copy=False)
     if tables.exposures.columns.experiment is not None:
@@ -87,7 +98,12 @@ def exposures_of(tables: TeamTables, experiment: Experiment) -> exp.Select:
 
 def events_of(tables: TeamTables, currency: str, dialect: Dialect) -> exp.Expression:
     """Select the events of all tables; amounts without a currency are of the project's."""
-    parts = [_events(source, tables, currency, dialect) for source in tables.events]
+    parts = [
+        _events(source, tables, currency, dialect).select(
+            *_arrived(tables.arrived[place : place + 1], dialect), copy=False
+        )
+        for place, source in enumerate(tables.events, start=1)
+    ]
     return parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False)
 
 

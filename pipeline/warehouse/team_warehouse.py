@@ -1,30 +1,30 @@
 """Warehouse of a team: its statements, and their answers within its limits of time and rows."""
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
 from time import monotonic, sleep
 from typing import Any, Final
 
+from sqlglot import exp
+
 from engine.design.experiment import Experiment
 from pipeline.imports.exposed_experiments import SeenExposures
 from pipeline.rollup.counting_rules import CountingRules
+from pipeline.sources.databases import DatabaseTable
 from pipeline.sources.definition_files import DefinedSource
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import LINE, UnreadableSourceError
 from pipeline.sources.warehouse_definition import WarehouseSource
-from pipeline.store.source_databases.queries import Query, SourceDatabaseError
+from pipeline.store.source_databases.queries import Query, RunStatement, SourceDatabaseError
 from pipeline.warehouse.dialects.dialect import Dialect
 from pipeline.warehouse.dialects.dialect_table import DIALECTS
+from pipeline.warehouse.expressions import num
 from pipeline.warehouse.goal_rules import UncountableError
-from pipeline.warehouse.statement import Statement, statement_of
-from pipeline.warehouse.team_tables import (
-    TeamTables,
-    UnreadableQueryError,
-    row_count,
-    seen_exposures,
-)
+from pipeline.warehouse.statement import Statement, outcomes_of, statement_of
+from pipeline.warehouse.team_tables import TeamTables, UnreadableQueryError, row_count, seen_exposures
+from pipeline.warehouse.visitor_outcomes import VisitorOutcomes
 
 Row = tuple[Any, ...]
 # A server that restarts is back by then.
@@ -96,13 +96,35 @@ class TeamWarehouse:
             sleep(RETRY_SECONDS)
             asked = replace(asked, was_retried=True)
 
-    def _read(self, sql: str, asked: "Asked", seconds: float) -> list[Row]:
-        query = Query(
+    @contextmanager
+    def writing(self, asked: "Asked") -> Iterator[RunStatement]:
+        """Run statements that write to `state_schema`, in one transaction; UnreadableSourceError."""
+        asked.charge()
+        (table,) = find_tables(
+            [self.source.location],
+            query=self._query(exp.select(num(1)).sql(), asked, self.source.timeout_seconds),
+            base=self.defined.folder,
+        )
+        if not isinstance(table, DatabaseTable):
+            raise UnreadableSourceError(f"{table.name} is no database")
+        with table.writing() as run:
+            yield run
+
+    def outcomes(self, experiment: Experiment, rules: CountingRules, now_us: int) -> VisitorOutcomes:
+        """Build the outcomes of an experiment's visitors, with the times when rows came."""
+        tables = replace(self.tables, arrived=self.source.arrived)
+        return outcomes_of(tables, experiment, rules, self.dialect, now_us=now_us)
+
+    def _query(self, sql: str, asked: "Asked", seconds: float) -> Query:
+        return Query(
             sql=sql,
             comment=f"truelift {asked.project_id} {asked.run_id} {asked.what}",
             session=self.dialect.session(ceil(seconds)),
             timeout_seconds=seconds,
         )
+
+    def _read(self, sql: str, asked: "Asked", seconds: float) -> list[Row]:
+        query = self._query(sql, asked, seconds)
         (table,) = find_tables([self.source.location], query=query, base=self.defined.folder)
         # Whatever ends the reading, its session is closed with it.
         with closing(table.read()) as chunks:

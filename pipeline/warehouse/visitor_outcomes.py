@@ -94,16 +94,18 @@ class VisitorOutcomes:
             .where(counted)
         )
 
-    def visitors(self) -> Iterator[tuple[str, exp.Select]]:
-        """Yield `visitors` and the relations that it is made of.
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """Columns of a visitor as it is read."""
+        return (*_KEYS, "first_at", *self.dimensions)
 
-        It has a row of each: variant, first exposure and its local day, and segments.
-        """
-        yield "visitors_read", self._visitors_read()
+    def visitors(self) -> Iterator[tuple[str, exp.Select]]:
+        """Yield `visitors`, of those in `visitors_read`, and the relations that it is made of."""
         yield from merged_values(self.segments, len(self.experiment.variants), self.least_visitors)
         yield "visitors", with_merged_values(self.segments, (*_KEYS, "first_at", WEEKEND))
 
-    def _visitors_read(self) -> exp.Select:
+    def visitors_read(self) -> exp.Select:
+        """Select a row of each visitor: variant, first exposure and its local day, and segments."""
         day = self.day(col("at"))
         is_weekend = exp.paren(exp.paren(day.copy() + num(3)) % num(7)) >= num(5)
         weekend = choose((is_weekend, text("weekend")), otherwise=text("weekday"))
@@ -122,8 +124,13 @@ class VisitorOutcomes:
             .where(col("place").eq(num(1)))
         )
 
-    def joined(self, events: CountedEvents, relation: str) -> exp.Select:
-        """Join visitors with their events: `t` is 1 for one that counts for a rule, -1 before."""
+    def joined(
+        self, events: CountedEvents, relation: str, *, visitors: str, keys: Sequence[str]
+    ) -> exp.Select:
+        """Join visitors, with their columns `keys`, and their events.
+
+        `t` is 1 for an event that counts for a rule, -1 for one before.
+        """
         since = exp.paren(col("at", "e") - col("first_at", "v"))
         rules = events.rules
         most = max(rule.window_us for rule in rules)
@@ -141,14 +148,14 @@ class VisitorOutcomes:
         is_before = choose((since.copy() < num(0), big(1)), otherwise=_NO.copy())
         return (
             exp.select(
-                *(col(name, "v").as_(name, quoted=True) for name in self.keys),
+                *(col(name, "v").as_(name, quoted=True) for name in keys),
                 *(col(name, "e").as_(name, quoted=True) for name in dict.fromkeys(kept)),
                 is_before.as_("is_before", quoted=True),
                 *times,
                 *money,
                 *amounts,
             )
-            .from_(table("visitors").as_("v"))
+            .from_(table(visitors).as_("v"))
             .join(
                 table(relation).as_("e"),
                 on=every(

@@ -1,7 +1,8 @@
 """Count of a warehouse: its statements run where the rows are, and their sums are published here."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -26,11 +27,15 @@ from pipeline.sources.watermarks import NEVER_IMPORTED, read_watermarks, write_w
 from pipeline.store.warehouse import published
 from pipeline.warehouse.goal_rules import UncountableError, goal_rules
 from pipeline.warehouse.month_rows import MonthRows
+from pipeline.warehouse.state_tables import StateTables, remove_other_states
+from pipeline.warehouse.statement import Statement
 from pipeline.warehouse.statement_sums import read_sums
-from pipeline.warehouse.team_warehouse import Asked, TeamWarehouse
+from pipeline.warehouse.team_warehouse import Asked, Row, TeamWarehouse
 
 # A statement has a part of each, and engines bound its length.
 MOST_TOGETHER: Final = 20
+Counted = tuple[Experiment, CountingRules]
+logger = logging.getLogger(__name__)
 
 
 class CountStores(ImportStores, SumStores, Protocol):
@@ -68,7 +73,7 @@ def count_warehouse(
         for name, one in zip(found, experiments, strict=True)
         if _is_open(store, one)
     ]
-    sums = _count(store, warehouse, project, exposed, asked)
+    sums, drifted = _count(store, warehouse, project, exposed, asked)
     newest = max(map(from_epoch_microseconds, last.values()), default=None)
     charged = read_watermarks(data_dir, project.id).get(defined.name, NEVER_IMPORTED)
     watermark = with_changes(charged, imported_at=now, newest_at=newest, rows=rows)
@@ -79,6 +84,7 @@ def count_warehouse(
         experiments=tuple(experiments),
         watermark=watermark,
         sums=sums,
+        drift=drifted,
     )
 
 
@@ -95,24 +101,26 @@ def _count(
     project: Project,
     exposed: Sequence[tuple[Experiment, datetime]],
     asked: Asked,
-) -> int:
-    """Count experiments, each with its last exposure, and publish their sums; return how many came back.
+) -> tuple[int, tuple[str, ...]]:
+    """Count experiments, each with its last exposure, and publish their sums.
+
+    Return how many sums came back, and the ids of experiments whose state had drifted.
 
     One that cannot be counted or published keeps no other from it: its error is raised when all are done.
     """
-    now, sums = utc_now(), 0
+    now, sums, drifted = utc_now(), 0, list[str]()
     countable, errors = _countable(store, warehouse, project, [one for one, _ in exposed])
     last_exposures = {one.id: last for one, last in exposed}
-    for first in range(0, len(countable), MOST_TOGETHER):
-        together = countable[first : first + MOST_TOGETHER]
-        statement = warehouse.statement(together, epoch_microseconds(now))
-        what = f"sums of {' '.join(one.id for one in statement.experiments)}"
-        rows = warehouse.answer(statement.sql(), replace(asked, what=what))
-        sums += len(rows)
-        for (one, rules), found in zip(together, read_sums(statement, rows), strict=True):
+    rules_of_each = {one.id: rules for one, rules in countable}
+    answers = _from_state if warehouse.source.state_schema else _from_events
+    for answer in answers(warehouse, countable, asked, epoch_microseconds(now)):
+        sums += len(answer.rows)
+        drifted += [one.id for one in answer.statement.experiments if answer.has_drifted]
+        counted = zip(answer.statement.experiments, read_sums(answer.statement, answer.rows), strict=True)
+        for one, found in counted:
             outside = OutsideSums(
                 source=warehouse.defined.name,
-                fingerprint=fingerprint(one, rules),
+                fingerprint=fingerprint(one, rules_of_each[one.id]),
                 watermark=now,
                 cells=found.cells,
                 products=found.products,
@@ -124,14 +132,49 @@ def _count(
                 errors.append(error)
     if errors:
         raise errors[0] if len(errors) == 1 else UnreadableSourceError("; ".join(map(str, errors)))
-    return sums
+    return sums, tuple(drifted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Rows of a statement; `has_drifted` where a count of everything had others than the state."""
+
+    statement: Statement
+    rows: Sequence[Row]
+    has_drifted: bool = False
+
+
+def _from_events(
+    warehouse: TeamWarehouse, countable: Sequence[Counted], asked: Asked, now_us: int
+) -> Iterator[_Answer]:
+    """Count everything anew, many experiments at once."""
+    for first in range(0, len(countable), MOST_TOGETHER):
+        statement = warehouse.statement(countable[first : first + MOST_TOGETHER], now_us)
+        what = f"sums of {' '.join(one.id for one in statement.experiments)}"
+        yield _Answer(statement, warehouse.answer(statement.sql(), replace(asked, what=what)))
+
+
+def _from_state(
+    warehouse: TeamWarehouse, countable: Sequence[Counted], asked: Asked, now_us: int
+) -> Iterator[_Answer]:
+    """Count the visitors of whom rows came, of each experiment in a transaction of its own."""
+    schema, owner = warehouse.source.state_schema or "", (asked.project_id, warehouse.defined.name)
+    for one, rules in countable:
+        state = StateTables(outcomes=warehouse.outcomes(one, rules, now_us), schema=schema, owner=owner)
+        with warehouse.writing(replace(asked, what=f"state of {one.id}")) as run:
+            answer = _Answer(*state.count(run, now_us=now_us))
+        if answer.has_drifted:
+            logger.error("the state of %s in %s differed from all rows", one.id, warehouse.defined.name)
+        yield answer
+    with warehouse.writing(Asked(project_id=asked.project_id, run_id=asked.run_id, what="states")) as run:
+        remove_other_states(run, warehouse.dialect, schema, owner, [one.id for one, _ in countable])
 
 
 def _countable(
     store: CountStores, warehouse: TeamWarehouse, project: Project, experiments: Iterable[Experiment]
-) -> tuple[list[tuple[Experiment, CountingRules]], list[Exception]]:
+) -> tuple[list[Counted], list[Exception]]:
     """Return the experiments that SQL can count, with their rules, and the errors of the others."""
-    found, errors = list[tuple[Experiment, CountingRules]](), list[Exception]()
+    found, errors = list[Counted](), list[Exception]()
     for one in experiments:
         rules = _rules(store, project, one)
         try:

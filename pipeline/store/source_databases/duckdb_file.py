@@ -14,6 +14,7 @@ import polars as pl
 
 from pipeline.store.source_databases.queries import (
     Query,
+    RunStatement,
     SourceDatabaseError,
     TimeLimit,
     columns_to_read,
@@ -61,6 +62,30 @@ def read_duckdb_file(
                 yield pl.DataFrame(batch)
     except (duckdb.Error, OSError, ValueError) as error:
         # An error in the middle of the rows comes from Arrow's reader, as one of these.
+        if limit is not None and limit.is_over:
+            raise limit.error from error
+        raise SourceDatabaseError(_sentence(error)) from error
+
+
+@contextmanager
+def duckdb_session(path: Path, query: Query) -> Iterator[RunStatement]:
+    """Run statements that write to a file, in one transaction, with the limits and the comment of a query.
+
+    Raises:
+        SourceDatabaseError: the file cannot be opened to write, or refuses a statement; nothing is kept then.
+    """
+    limit = TimeLimit.of(query)
+    configuration = {**_CONFIGURATION, "temp_directory": gettempdir()}
+    try:
+        with (
+            duckdb.connect(str(path), config=configuration) as connection,
+            _interrupted(connection, limit),
+        ):
+            for statement in ("SET GLOBAL TimeZone = 'UTC'", *query.session, "BEGIN"):
+                connection.execute(statement)
+            yield lambda sql: connection.execute(query.remark + sql).fetchall()
+            connection.execute("COMMIT")
+    except (duckdb.Error, OSError) as error:
         if limit is not None and limit.is_over:
             raise limit.error from error
         raise SourceDatabaseError(_sentence(error)) from error

@@ -1,7 +1,7 @@
 """PostgreSQL of others: a query's rows by a cursor of the server, in one snapshot."""
 
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import polars as pl
@@ -10,6 +10,7 @@ from psycopg.types.string import TextLoader
 
 from pipeline.store.source_databases.queries import (
     Query,
+    RunStatement,
     SourceDatabaseError,
     TimeLimit,
     columns_to_read,
@@ -65,6 +66,31 @@ def read_postgresql(
                     return
                 if limit is not None and limit.is_over:
                     raise limit.error
+    except psycopg.Error as error:
+        if limit is not None and isinstance(error, psycopg.errors.QueryCanceled) and limit.is_over:
+            raise limit.error from None
+        raise SourceDatabaseError(_sentence(error, url), is_lost=_is_lost(error)) from None
+
+
+@contextmanager
+def postgresql_session(url: str, query: Query) -> Iterator[RunStatement]:
+    """Run statements that write, in one transaction, with the limits and the comment of a query.
+
+    Values are texts. Nothing is kept of a transaction that fails.
+
+    Raises:
+        SourceDatabaseError: the server cannot be reached, or refuses a statement.
+    """
+    limit = TimeLimit.of(query)
+    try:
+        with _connected(url, query) as connection, connection.cursor() as cursor:
+            connection.read_only = False
+
+            def run(sql: str) -> list[tuple[Any, ...]]:
+                cursor.execute(f"{query.remark}{sql}".encode())
+                return cursor.fetchall() if cursor.description else []
+
+            yield run
     except psycopg.Error as error:
         if limit is not None and isinstance(error, psycopg.errors.QueryCanceled) and limit.is_over:
             raise limit.error from None

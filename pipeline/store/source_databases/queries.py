@@ -1,15 +1,16 @@
 """Queries of the databases that imports read: a table, or the text of a SELECT."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Final, Self
+from typing import Any, Final, Self
 
 # Stands in a query for the time from which on rows are read again.
 SINCE: Final = "{since}"
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+RunStatement = Callable[[str], list[tuple[Any, ...]]]
 # Nothing else can be in a comment, so that no text ends it.
 _NOT_IN_COMMENTS: Final = re.compile(r"[^\w .:=-]", re.ASCII)
 

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import psycopg
 import pytest
 
+from engine.design import lifecycle
 from engine.design.project import Project
 from pipeline.imports.imported_experiment import ImportRefusedError
 from pipeline.imports.source_import import ImportedSource
@@ -188,6 +192,84 @@ def test_an_experiment_that_cannot_be_counted_keeps_no_other_from_it(
     assert counted == {"Checkout": True, "Cart": False, "Menu": True}
 
 
+def _with_state(folder: Path, location: str) -> DefinedSource:
+    text = SOURCE.replace("max_rows =", 'state_schema = "ours"\nmax_rows =').replace(
+        "[exposures.columns]", 'arrived = "came"\n[exposures.columns]'
+    )
+    return described(folder, location, text.replace("[events.columns]", 'arrived = "came"\n[events.columns]'))
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+STATE_TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'ours'"
+CAME = "ALTER TABLE {} ADD COLUMN came TIMESTAMP DEFAULT TIMESTAMP '2026-02-05 00:00:00'"
+LATE_ORDER = (
+    "INSERT INTO orders VALUES ('2', TIMESTAMP '2026-02-02 00:00:00', 5.0, TIMESTAMP '2026-02-20 00:00:00')"
+)
+
+
+def test_nights_of_new_rows_are_counted_from_a_state_that_is_compared_once_a_week(
+    store: WorkingStore, on_duckdb: DefinedSource
+) -> None:
+    path, project = str(on_duckdb.folder / "shop.duckdb"), store.add_project()
+
+    def change(*statements: str) -> list[Any]:
+        with duckdb.connect(path) as connection:
+            return [connection.execute(one).fetchall() for one in statements]
+
+    change(*(CAME.format(name) for name in ("exposures", "orders")))
+    defined = _with_state(on_duckdb.folder, "shop.duckdb")
+    with pytest.raises(UnreadableSourceError, match="Schema with name ours does not exist"):
+        _count(store, project, defined)
+    change("CREATE SCHEMA ours")
+    _count(store, project, defined)
+    assert _numbers(store, project) == ([200, 200], [66, 100])
+    change(LATE_ORDER)
+    _count(store, project, defined)
+    assert _numbers(store, project)[1] == [67, 100]
+    # Rows that are deleted are no new ones: the next count of everything finds that.
+    change("DELETE FROM orders WHERE visitor = '2'")
+    assert _count(store, project, defined).drift == ()
+    assert _numbers(store, project)[1] == [67, 100]
+    change("UPDATE ours.truelift_state SET whole_us = whole_us - 7 * 86400000000")
+    found = _count(store, project, defined)
+    assert found.drift == tuple(one.id for one in found.experiments)
+    assert _numbers(store, project)[1] == [66, 100]
+    runs = store.catalog.runs.imports(project.id, since=EPOCH)
+    assert [one.status for one in runs if one.drift] == ["drift"]
+    # An experiment that is over has no state any more.
+    (experiment,) = found.experiments
+    (tables,) = change(STATE_TABLES)
+    assert sum(experiment.id in name for (name,) in tables) == 2
+    for step in (lifecycle.complete, lifecycle.archive):
+        store.catalog.experiments.change(
+            project.id, experiment.id, partial(step, now=store.clock()), actor="test"
+        )
+    _count(store, project, defined)
+    (tables,) = change(STATE_TABLES)
+    assert not any(experiment.id in name for (name,) in tables)
+
+
+def test_a_state_on_postgresql_is_kept_in_the_schema_and_nothing_of_a_night_that_fails(
+    store: WorkingStore, on_postgresql: DefinedSource
+) -> None:
+    url, project = on_postgresql.source.location, store.add_project()
+    with psycopg.connect(str(url), autocommit=True) as shop:
+        for statement in (*(CAME.format(name) for name in ("exposures", "orders")), "CREATE SCHEMA ours"):
+            shop.execute(statement.encode())
+        defined = _with_state(on_postgresql.folder, str(url))
+        _count(store, project, defined)
+        before = shop.execute("SELECT * FROM ours.truelift_state").fetchall()
+        shop.execute(LATE_ORDER.encode())
+        # The last statement of the night fails, after all rows of the state are replaced.
+        shop.execute("ALTER TABLE ours.truelift_state ADD CHECK (arrived_us < 1771000000000000)")
+        with pytest.raises(UnreadableSourceError, match="violates check constraint"):
+            _count(store, project, defined)
+        assert shop.execute("SELECT * FROM ours.truelift_state").fetchall() == before
+        shop.execute("ALTER TABLE ours.truelift_state DROP CONSTRAINT truelift_state_arrived_us_check")
+        _count(store, project, defined)
+    assert _numbers(store, project) == ([200, 200], [67, 100])
+
+
 def test_an_experiment_that_no_one_described_is_refused_by_its_name(
     store: WorkingStore, on_duckdb: DefinedSource
 ) -> None:
@@ -203,6 +285,7 @@ def test_an_experiment_that_no_one_described_is_refused_by_its_name(
         ('visitor = "visitor"', 'user = "visitor"', "no statement follows"),
         ('table = "orders"', 'table = "orders"\nsql = "SELECT 1"', r"events\[0\] has a table or sql"),
         ('variant = "arm"', "", "columns.variant is missing"),
+        ("max_rows", 'state_schema = "ours"\nmax_rows', "exposures: arrived is missing"),
         ("max_rows", "lookback_days = 3\nmax_rows", "lookback_days is not for kind = 'warehouse'"),
     ],
 )
