@@ -142,7 +142,7 @@ def test_a_link_shows_the_results_and_nothing_that_is_not_to_be_shared(
     # Every view of the page, and none by a filter, which a small segment could be seen by.
     of_revenue = f"?chart=rate&goal={data['goals'][1]['id']}"
     assert ">Rate so far</a>" in stranger.open(with_money + of_revenue).text
-    for query in ("", "?goals=all", "?show=absolute", of_revenue):
+    for query in ("", "?goals=all", "?show=absolute", f"?values={data['goals'][1]['id']}", of_revenue):
         page = stranger.open(without + query).text
         assert not AMOUNT.search(page)
         assert not [amount for amount in amounts if amount in page]
