@@ -89,7 +89,7 @@ SETTINGS: dict[str, Check] = {
     "keep_nights": whole(0, 3650).described(
         "Nights whose results are kept; 30 by default, 0 keeps none.", example=30
     ),
-    "share_links": flag.described("Allow share links; false ends them; true by default."),
+    "share_links": flag.described("Allow share links; true by default."),
 }
 settings: Check = keys_of(
     SETTINGS,

@@ -17,8 +17,8 @@ class ShareRequest:
 
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
-    days: Annotated[int, whole(1, MOST_DAYS).described("Days that it works.")] = DEFAULT_DAYS
-    shows_money: Annotated[bool, flag.described("Whether it shows amounts.")] = False
+    days: Annotated[int, whole(1, MOST_DAYS).described("Days it works.")] = DEFAULT_DAYS
+    shows_money: Annotated[bool, flag.described("Show amounts.")] = False
 
     def __post_init__(self) -> None:
         validate(self)

@@ -29,7 +29,7 @@ def answers(marked: Marked, customer: Customer) -> dict[str, bytes]:
     doors = {
         "REST": _operations(customer, ids),
         "MCP": _tools(customer, ids),
-        "dashboard": _pages(customer, ids),
+        "dashboard": _pages(marked, customer, ids),
         "browser": _scripts(marked, customer),
     }
     read = {}
@@ -112,17 +112,24 @@ def _result(answer: httpx2.Response) -> dict[str, Any]:
     return result
 
 
-def _pages(customer: Customer, ids: dict[str, list[str]]) -> Iterator[Read]:
+def _pages(marked: Marked, customer: Customer, ids: dict[str, list[str]]) -> Iterator[Read]:
     """Read every page and file of the dashboard in a browser that is signed in."""
     assert isinstance(customer.client, TestClient)
     browser = a_browser(customer.client, raise_server_exceptions=False, follow_redirects=True)
     assert browser.post("/sign-in", data={"key": customer.token}).status_code == 200
+    links = [
+        customer.post(f"/projects/{marked.project.id}/experiments/{one}/share_links", {"shows_money": True})
+        for one in (marked.completed.id, marked.running.id)
+    ]
+    tokens = [link.json()["data"]["url"].rpartition("/")[2] for link in links]
     known = {**ids, "step": ["complete"], "chart": [*CHARTS], "theme": ["light"], "form": ["json"]}
+    known["token"] = tokens
     paths = [route.path for route in ROUTES if isinstance(route, Route) and "GET" in (route.methods or ())]
     left_out = {path for path in paths if path.startswith(("/sign-in", "/static/"))}
     assert len(left_out) == 3
     for path in sorted({*paths} - left_out):
-        for address in _filled(path, known):
+        kind = path.partition("/{item_id}")[0].rpartition("/")[2].removesuffix("s")
+        for address in _filled(path.replace("{item_id}", f"{{{kind}_id}}"), known):
             for query in ("", "?format=csv", "?format=parquet") if path.endswith("/export") else ("",):
                 yield f"{address}{query}", browser.get(f"{address}{query}")
             if path.endswith("/export"):
