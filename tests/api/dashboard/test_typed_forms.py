@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from api.bodies.kept_forms import LONGEST
 from api.dashboard import typed_forms
-from api.dashboard.drafts import draft_pages
+from api.dashboard.drafts import draft_view
 from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import COOKIE
 from pipeline.clock import utc_now
@@ -157,7 +157,7 @@ def test_a_form_that_was_not_shown_is_kept_unless_no_page_can_show_it(
     end_session(customer, browser)
     answer = send(browser, page, name=TYPED)
     with monkeypatch.context() as patched:
-        patched.setattr(draft_pages, "_metrics", refuse)
+        patched.setattr(draft_view, "_metrics", refuse)
         browser.post("/sign-in", data={"key": customer.token})
         assert browser.get(f"{path}/edit").status_code == 429
     assert fields_of(browser.get(f"{path}/edit"))["name"] == TYPED
