@@ -23,6 +23,7 @@ from api.dashboard.drafts.form_fields import CHECKED
 from api.dashboard.drafts.form_rows import RowsError, row_counts, without_row
 from api.dashboard.drafts.opened_revision import OpenedRevision, SavedField
 from api.dashboard.drafts.payload_text import payload_problems
+from api.dashboard.drafts.usual_numbers import usual_numbers
 from api.dashboard.experiments import address_of
 from api.dashboard.form_permissions import WRITE_EXPERIMENTS, require
 from api.dashboard.forms import fields_of, read_form
@@ -47,8 +48,11 @@ async def show_new_draft(request: Request, session: SignedIn) -> Response:
     await require(request, session, WRITE_EXPERIMENTS)
     await read(request, session, project_path(request))
     with typed_form(request) as typed:
-        form = new_form() if typed is None else (await _read(request, typed))[0]
-        return await answer_form(request, session, form, is_typed=typed is not None)
+        if typed is not None:
+            return await answer_form(request, session, (await _read(request, typed))[0], is_typed=True)
+        form = new_form()
+        usual = await usual_numbers(request, session, form)
+        return await answer_form(request, session, usual.fill_in(form) if usual else form, usual=usual)
 
 
 @signed_in

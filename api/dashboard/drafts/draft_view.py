@@ -16,6 +16,7 @@ from api.dashboard.drafts.field_paths import pattern_of
 from api.dashboard.drafts.form_fields import CHOICES, CONDITION, MEASURE_KEYS
 from api.dashboard.drafts.form_rows import row_counts
 from api.dashboard.drafts.opened_revision import OpenedRevision, SavedField
+from api.dashboard.drafts.usual_numbers import UsualNumbers
 from api.dashboard.experiments import address_of
 from api.dashboard.formats import words
 from api.dashboard.operations import read
@@ -44,6 +45,7 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
     opened: OpenedRevision | None = None,
     saved: Sequence[SavedField] | None = None,
     problems: Mapping[str, list[str]] | None = None,
+    usual: UsualNumbers | None = None,
     is_typed: bool = False,
     status: int = 200,
 ) -> Response:
@@ -68,6 +70,7 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
         problems=problems,
         may_start=may_start,
         starting=await starting_of(request, session) if experiment and may_start else None,
+        usual=usual,
         plan=plan,
         wrong=wrong,
         steps=await on_page_thread(request, steps_of, form, problems),

@@ -1,0 +1,43 @@
+"""Usual numbers: a new draft is planned by those of the newest test that has enough."""
+
+from fastapi.testclient import TestClient
+
+from tests.api.customers import Customer
+from tests.api.dashboard.conftest import SignIn
+from tests.api.dashboard.drafts.test_draft_pages import fields_of, send
+from tests.api.dashboard.listed_shop import EARLY, SHIP, Counts, fill
+
+# Twelve visitors are not enough to go by, however new the test is.
+FEW: Counts = ((6, 6), (1, 2))
+SHOP = (("Few", "running", FEW, False), ("Checkout", "running", SHIP, True))
+
+
+def test_a_new_draft_starts_with_the_numbers_of_the_newest_test(
+    customer: Customer, project: str, browser: TestClient, sign_in: SignIn
+) -> None:
+    empty = browser.get(f"{project}/experiments/new")
+    assert fields_of(empty)["plan.baseline_rate"] == ""
+    assert "Filled in from" not in empty.text
+    fill(customer, project, SHOP)
+    page = browser.get(f"{project}/experiments/new")
+    fields = fields_of(page)
+    # 2,180 of 40,000 visitors of some ten days.
+    assert fields["plan.baseline_rate"] == "5.45"
+    assert 3_500 < float(fields["plan.daily_visitors"]) < 4_001
+    assert "Filled in from “Checkout”: 5.45% for Purchase" in page.text
+    assert 'class="big"' in page.text
+    # What is typed stays, and a row that is added fills in nothing.
+    added = send(browser, page, "add:goals", plan__baseline_rate="", plan__daily_visitors="")
+    assert fields_of(added)["plan.baseline_rate"] == ""
+    # A key that reads no results learns none of them.
+    writer = sign_in(customer.with_key("projects:read", "experiments:read", "experiments:write").token)
+    answer = writer.get(f"{project}/experiments/new")
+    assert "Filled in from" not in answer.text
+    assert "5.45" not in answer.text
+
+
+def test_a_test_of_few_visitors_is_no_measure(customer: Customer, project: str, browser: TestClient) -> None:
+    fill(customer, project, (("Few", "running", FEW, False),))
+    assert "Filled in from" not in browser.get(f"{project}/experiments/new").text
+    fill(customer, project, (("Early", "running", EARLY, False),))
+    assert "Filled in from “Early”" in browser.get(f"{project}/experiments/new").text
