@@ -39,6 +39,7 @@ from api.dashboard.project_pages.metric_pages import (
     show_metrics,
     show_new_metric,
 )
+from api.dashboard.project_pages.project_steps import confirm_project_step, take_project_step
 from api.dashboard.project_pages.run_pages import import_file, show_runs, start_run
 from api.dashboard.project_pages.settings_page import save_settings, show_settings
 from api.dashboard.project_pages.webhook_pages import (
@@ -104,6 +105,8 @@ ROUTES: Final = (
     Route("/projects/{project_id}/programme", show_programme),
     Route(_PROJECT + "/settings", show_settings),
     Route(_PROJECT + "/settings", save_settings, methods=["POST"]),
+    Route(_PROJECT + "/settings/{step}", confirm_project_step),
+    Route(_PROJECT + "/settings/{step}", take_project_step, methods=["POST"]),
     Route(_PROJECT + "/runs", show_runs),
     Route(_PROJECT + "/runs", start_run, methods=["POST"]),
     Route(_PROJECT + "/runs/file", import_file, methods=["POST"]),

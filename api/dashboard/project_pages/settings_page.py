@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.form_permissions import CHANGE_PROJECTS
+from api.dashboard.operations import read
 from api.dashboard.page_answers import signed_in
 from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.project_pages.record_form import FLAG, LINES, NUMBER, TEXT, RecordForm
@@ -77,11 +78,12 @@ def shown_project(project: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**project, "settings": {**settings, **on, "exchange_rates": lines}}
 
 
-async def _context(request: Request, _: SignedIn, shown: ShownForm) -> Mapping[str, object]:
+async def _context(request: Request, session: SignedIn, shown: ShownForm) -> Mapping[str, object]:
     return {
         "project": shown.record,
         "address": project_address(request),
         "platforms": words(Platform),
+        "sdk_keys": (await read(request, session, f"{project_address(request)}/sdk_keys"))["data"],
         # One more is for a new one.
         "environment_rows": FORM.rows(shown.values, "environments") + 1,
     }

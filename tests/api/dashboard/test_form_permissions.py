@@ -12,6 +12,7 @@ FORMS = {
     "/projects/new": "projects:write",
     "{project}/installation/consent": "projects:write",
     "{project}/settings": "projects:write",
+    "{project}/settings/delete": "projects:write",
     "{project}/runs": "projects:write",
     "{project}/runs/file": "projects:write",
     "{project}/erasure": "projects:write",
