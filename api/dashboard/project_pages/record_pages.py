@@ -81,11 +81,12 @@ async def save_record(request: Request, session: SignedIn, page: RecordPage) -> 
         record, current, now = await _read(request, session, page)
         saved: list[SavedField] = []
         if now.tag != opened.tag:
-            values, saved = opened.merged(values, current, fields, page.form.flags)
+            merged = opened.merged
+            values, saved = await on_page_thread(request, merged, values, current, fields, page.form.flags)
         shown = ShownForm(values=values, record=record, opened=now, saved=saved, status=412)
         if saved:
             return await _answer(request, session, page, shown)
-        changed = page.form.changed(values, current)
+        changed = await on_page_thread(request, page.form.changed, values, current)
         effects = {path: page.effects[path] for path in sorted(changed) if path in page.effects}
         shown = replace(shown, saved=None, effects=effects, status=200)
         if not changed:
@@ -97,13 +98,13 @@ async def save_record(request: Request, session: SignedIn, page: RecordPage) -> 
             session,
             page.address(request),
             method="PATCH",
-            body=page.to_body(page.form.changes(values, current), record),
+            body=page.to_body(await on_page_thread(request, page.form.changes, values, current), record),
             if_match=now.tag,
         )
         opened = now
         if answer.status == 412:
             continue
-        if problems := problems_of(answer, values):
+        if problems := await on_page_thread(request, problems_of, answer, values):
             refused = replace(shown, problems=problems, status=answer.status)
             return await _answer(request, session, page, refused)
         break
@@ -126,7 +127,7 @@ async def create_record(
     """Create the record of a form; return it, or the form with what is wrong."""
     sent = await read_form(request, session, page.permission)
     values = await on_page_thread(request, page.form.sent, fields_of(sent))
-    body = page.to_body(page.form.body(values), {})
+    body = page.to_body(await on_page_thread(request, page.form.body, values), {})
     answer = await ask(
         request,
         session,
