@@ -74,7 +74,7 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
         plan=plan,
         wrong=wrong,
         steps=await on_page_thread(request, steps_of, form, problems),
-        sentence=statistics_sentence(form),
+        sentence=await on_page_thread(request, statistics_sentence, form),
         has_problem=partial(any_problem, problems),
         targeting=targeting,
         keyed=[name for name, field in targeting.items() if field["requires_key"]],
