@@ -11,6 +11,7 @@ from api.schemas.results import Results, days_of
 from api.schemas.segment_results import Segments
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
+from engine.charts.segments import chart_segment_report
 from engine.design.analysis_settings import Statistics
 from engine.frames.analyze import analyze_frame
 from engine.frames.segments import analyze_frame_segments
@@ -79,6 +80,9 @@ def test_every_number_of_segments_is_answered_again() -> None:
     again = segment_report_of(*answers_of(report), Segments.of(report).model_dump(mode="json"))
     assert report.comparisons > 0
     assert Segments.of(again) == Segments.of(report)
+    drawn, first = (chart_segment_report(one).to_dict()["data"]["values"] for one in (again, report))
+    assert {row["value"] for row in drawn} == {"true", "false"}
+    assert [row["status"] for row in drawn] == [row["status"] for row in first]
     assert repr(again) == repr(report)
 
 
