@@ -13,6 +13,9 @@ JSON: Final = "application/json"
 # What is natural for a type: a field says more only where a reader learns something by it.
 _OF_FORMAT: Final[Mapping[str, Any]] = {"date-time": "2026-03-02T09:30:00Z", "date": "2026-03-02"}
 _KEYED_BY: Final = re.compile(r"By (variant|goal) id\.")
+# The description of an error has its codes, of which each has an entry in the documentation.
+_FIRST_CODE: Final = re.compile(r"`(\w+)`")
+_MESSAGE: Final = "a sentence for people, with the value that is wrong and what to do"
 _CONTAINERS: Final = ("properties", "additionalProperties", "items")
 
 
@@ -28,8 +31,14 @@ def add_examples(document: dict[str, Any]) -> None:
             if "examples" not in schema and not _refers(schema):
                 with suppress(MissingExampleError):
                     schema["examples"] = [example_of(schema, components)]
-    for content in (*_bodies(document), *_answers(document)):
+    for content in _bodies(document):
         content["example"] = example_of(content["schema"], components)
+    for answer in _answers(document):
+        content = answer["content"][JSON]
+        content["example"] = example_of(content["schema"], components)
+        if code := _FIRST_CODE.match(answer["description"]):
+            error = {**content["example"]["error"], "code": code[1], "message": _MESSAGE}
+            content["example"] = {"error": error}
 
 
 def example_of(schema: Schema, components: Mapping[str, Schema]) -> Any:  # noqa: ANN401  # JSON
@@ -89,9 +98,7 @@ def _bodies(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _answers(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """List what successful answers in JSON are described by."""
+    """List the answers in JSON."""
     for methods in document["paths"].values():
         for operation in methods.values():
-            for status, answer in operation["responses"].items():
-                if status < "400" and JSON in answer.get("content", {}):
-                    yield answer["content"][JSON]
+            yield from (one for one in operation["responses"].values() if JSON in one.get("content", {}))

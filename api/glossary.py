@@ -53,7 +53,7 @@ MEANINGS: Final[Mapping[str, Meaning]] = {
         "What is wrong: `code` for programs, `message` in words, `details` by field, and `request_id`."
     ),
     # The account.
-    "plan_name": Meaning("Name of the plan, as people see it.", "Free"),
+    "plan_name": Meaning("Name of the plan, as people see it.", "Starter"),
     "environment": Meaning("`live` or `test`; both reach the same data."),
     "scopes": Meaning("What the key may do."),
     # Projects.
@@ -154,8 +154,11 @@ MEANINGS: Final[Mapping[str, Meaning]] = {
     "score_value": Meaning(
         "Percent to compare with `effective_confidence_threshold`; `score_label` says what it is.", 99.99
     ),
-    "score_label": Meaning("What the score is, in words.", "Significance"),
-    "score_description": Meaning("What the score means, in a sentence.", "1 - p of a two-sided test."),
+    "score_label": Meaning("What the score is, in words.", "Significance (1-p)"),
+    "score_description": Meaning(
+        "What the score means, in a sentence.",
+        "1 minus the p-value: how rarely a difference this large would occur without a true difference.",
+    ),
     "score_progress_percentage": Meaning(
         "Percent of the threshold that the score has reached, at most 100.", 100.0
     ),

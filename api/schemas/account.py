@@ -78,7 +78,7 @@ class Account(BaseModel):
     subscription_status: SubscriptionStatus = Field(
         description="State of the subscription: with an ended one requests are answered with 402."
     )
-    rate_limit_per_minute: int = Field(description=RATE_LIMIT, examples=[600])
+    rate_limit_per_minute: int = Field(description=RATE_LIMIT, examples=[100])
 
     @classmethod
     def of(cls, found: accounts.Account) -> "Account":
@@ -140,9 +140,9 @@ class Usage(BaseModel):
     plan: PlanKey = Field(description="Plan of the account.")
     plan_name: str
     projects_count: int = Field(description="Projects of the account.", examples=[1])
-    projects_remaining: int = Field(description="Projects that can still be created.", examples=[9])
-    max_projects: int = Field(description="Projects that the account may have.", examples=[10])
-    rate_limit_per_minute: int = Field(description=RATE_LIMIT, examples=[600])
+    projects_remaining: int = Field(description="Projects that can still be created.", examples=[2])
+    max_projects: int = Field(description="Projects that the account may have.", examples=[3])
+    rate_limit_per_minute: int = Field(description=RATE_LIMIT, examples=[100])
 
     @classmethod
     def of(cls, account: accounts.Account, projects: int) -> "Usage":

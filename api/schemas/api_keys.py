@@ -39,7 +39,8 @@ class IssuedKey(BaseModel):
     name: str
     environment: Environment
     key_prefix: str = Field(
-        description="The token without its secret, to identify the key.", examples=["svc_live_p2v7xk5q"]
+        description="The token without its secret, to identify the key.",
+        examples=["svc_live_4fb3c3dba2e71ca7"],
     )
     scopes: list[Scope]
     project_ids: list[str] = Field(description=PROJECTS, examples=[["prj_x7km3qv2c5tzhn6d4wrp"]])
@@ -72,7 +73,7 @@ class NewApiKey(BaseModel):
 
     token: str = Field(
         description="Send it as `Authorization: Bearer <token>`. It is shown only once.",
-        examples=["svc_live_p2v7xk5q_REPLACED"],
+        examples=["svc_live_4fb3c3dba2e71ca7_REPLACED"],
     )
     api_key: IssuedKey = Field(description="The key that was created.")
 

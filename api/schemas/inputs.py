@@ -38,7 +38,7 @@ COMPONENT_NAMES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request body: the name of its component, all components that it needs, and an example of a change."""
+    """A request body: the name of its component, all components that it needs, an example of a change."""
 
     name: str
     components: Mapping[str, Schema]

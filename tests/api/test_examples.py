@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from jsonschema import Draft202012Validator
 
+from api.errors import ERROR_CODES
 from tests.api.customers import Customer, a_customer_of
 from tests.api.described_sources import describe_source
 
@@ -92,14 +93,26 @@ def test_examples_of_fields_are_valid(document: dict[str, Any]) -> None:
 
 def test_every_answer_in_json_has_a_valid_example(document: dict[str, Any]) -> None:
     answers = {
-        name: answer["content"]["application/json"]
+        (name, status): answer["content"]["application/json"]
         for name, (_, _, operation) in operations(document).items()
         for status, answer in operation["responses"].items()
-        if status < "400" and "application/json" in answer.get("content", {})
+        if "application/json" in answer.get("content", {})
     }
-    assert len(answers) > 60
+    assert len(answers) > 400
     wrong = {name: problems(document, one["schema"], one["example"]) for name, one in answers.items()}
     assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_the_example_of_an_error_has_its_code(document: dict[str, Any]) -> None:
+    answers = operations(document)["ship_experiment"][2]["responses"]
+    codes = {
+        status: answers[status]["content"]["application/json"]["example"]["error"]["code"]
+        for status in answers
+        if status >= "400"
+    }
+    assert codes["404"] == "not_found"
+    assert codes["429"] == "rate_limited"
+    assert all(ERROR_CODES[code].status == int(status) for status, code in codes.items())
 
 
 def test_the_service_accepts_the_example_of_every_body(
