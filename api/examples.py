@@ -46,7 +46,11 @@ def example_of(schema: Schema, components: Mapping[str, Schema]) -> Any:  # noqa
     if "examples" in schema:
         return schema["examples"][0]
     if reference := schema.get("$ref"):
-        return example_of(components[reference.removeprefix(REFERENCE)], components)
+        name = reference.removeprefix(REFERENCE)
+        if name not in components:
+            raise MissingExampleError
+        # A component within itself, such as a group of groups, has no example there.
+        return example_of(components[name], {key: components[key] for key in components if key != name})
     if options := [option for option in schema.get("anyOf", ()) if option != NULL]:
         return example_of(options[0], components)
     if "const" in schema or "enum" in schema:

@@ -10,6 +10,8 @@ from fastapi.testclient import TestClient
 from jsonschema import Draft202012Validator
 
 from api.errors import ERROR_CODES
+from api.examples import MissingExampleError, example_of
+from api.schemas.inputs import REFERENCE
 from tests.api.customers import Customer, a_customer_of
 from tests.api.described_sources import describe_source
 
@@ -101,6 +103,16 @@ def test_every_answer_in_json_has_a_valid_example(document: dict[str, Any]) -> N
     assert len(answers) > 400
     wrong = {name: problems(document, one["schema"], one["example"]) for name, one in answers.items()}
     assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_a_component_within_itself_ends() -> None:
+    group = {
+        "type": "object",
+        "properties": {"all": {"type": "boolean"}, "of": {"$ref": f"{REFERENCE}Group"}},
+    }
+    assert example_of({"$ref": f"{REFERENCE}Group"}, {"Group": group}) == {"all": True}
+    with pytest.raises(MissingExampleError):
+        example_of({"type": "string"}, {})
 
 
 def test_the_example_of_an_error_has_its_code(document: dict[str, Any]) -> None:
