@@ -44,14 +44,11 @@ def test_a_decision_is_told_once_and_a_restart_tells_nothing(
     experiment = service.store.add_experiment(
         project, name="<Checkout> & co", goals=GOALS, statistics=Statistics(minimum_effect_percent=40)
     )
-    days = SimulatedDays(experiment, (0.30, 0.38), seed=4)
-    for first, day in ((0, 1), (2, 12)):
-        at = STARTED + (day + 1) * DAY
-        rows = (row for one in range(first, day + 1) for row in days.arrive(one))
-        service.run_at(at, *rows, project=project)
-        observe(service, at, times=2)
-        service.restart()
-        observe(service, at + timedelta(hours=1), times=1)
+    days, end = SimulatedDays(experiment, (0.2, 0.4), seed=4), STARTED + 7 * DAY
+    service.run_at(end, *(row for day in range(7) for row in days.arrive(day, visitors=80)), project=project)
+    observe(service, end, times=2)
+    service.restart()
+    observe(service, end + timedelta(hours=1), times=1)
     events = [event for event, _ in told(service, channel)]
     ready = [data for event, data in told(service, channel) if event == "decision_ready"]
     assert len(ready) == 1

@@ -11,14 +11,24 @@ from pipeline.clock import utc_now
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError, TooManyTestsError
 from pipeline.store.catalog.ids import new_id
+from pipeline.store.catalog.webhooks import channel_queue
 from pipeline.store.catalog.webhooks.announced_results import ObservedResults
 from pipeline.store.catalog.webhooks.announced_states import StateChange
 from pipeline.store.catalog.webhooks.channel_message import ChannelMessage
-from pipeline.store.catalog.webhooks.channel_queue import HOUR, MOST_AN_HOUR
+from pipeline.store.catalog.webhooks.channel_queue import HOUR
 from pipeline.store.catalog.webhooks.webhook_records import CHANNEL_EVENTS, Delivery, Webhook
 from tests.builders import NOW, an_experiment
 
 MINUTE = timedelta(minutes=1)
+# In place of twenty.
+MOST = 4
+
+
+@pytest.fixture(autouse=True)
+def _few_fill_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert channel_queue.MOST_AN_HOUR == 20
+    monkeypatch.setattr(channel_queue, "MOST_AN_HOUR", MOST)
+    monkeypatch.setattr(channel_queue, "_MOST_NAMED", 5)
 
 
 def a_channel(catalog: Catalog, project_id: str, events: tuple[str, ...] = CHANNEL_EVENTS) -> Webhook:
@@ -71,25 +81,25 @@ def test_a_message_is_queued_once_by_its_key_for_the_channels_of_its_event(
 
 def test_beyond_the_most_of_an_hour_one_summary_names_the_others(catalog: Catalog, project_id: str) -> None:
     channel, second = a_channel(catalog, project_id), a_channel(catalog, project_id)
-    for number in range(MOST_AN_HOUR + 25):
+    for number in range(MOST + 8):
         tell(catalog, project_id, number, NOW + number * timedelta(seconds=1))
     for one in (channel, second):
-        assert statuses(catalog, one) == ["pending"] * MOST_AN_HOUR + ["summarized"] * 25
-    held_at = NOW + MOST_AN_HOUR * timedelta(seconds=1)
+        assert statuses(catalog, one) == ["pending"] * MOST + ["summarized"] * 8
+    held_at = NOW + MOST * timedelta(seconds=1)
     summarize(catalog, held_at + HOUR - MINUTE)
-    assert len(queued(catalog, channel)) == MOST_AN_HOUR + 25
+    assert len(queued(catalog, channel)) == MOST + 8
     for at in (held_at + HOUR, held_at + HOUR + MINUTE):
         summarize(catalog, at)
     *_, summary = queued(catalog, channel)
     told = json.loads(summary.content)["data"]
-    assert (summary.type, len(queued(catalog, channel))) == ("summary", MOST_AN_HOUR + 26)
-    assert told["title"] == "Shop: 25 more messages than an hour may have"
-    assert told["paragraphs"][0] == f"Message {MOST_AN_HOUR}"
-    assert told["paragraphs"][-1].startswith("5 more")
+    assert (summary.type, len(queued(catalog, channel))) == ("summary", MOST + 9)
+    assert told["title"] == "Shop: 8 more messages than an hour may have"
+    assert told["paragraphs"][0] == f"Message {MOST}"
+    assert told["paragraphs"][-1].startswith("3 more")
     # The next hour begins with the summary.
-    for number in range(100, 100 + MOST_AN_HOUR):
+    for number in range(100, 100 + MOST):
         tell(catalog, project_id, number, held_at + HOUR + 2 * MINUTE)
-    assert statuses(catalog, channel).count("summarized") == 26
+    assert statuses(catalog, channel).count("summarized") == 9
 
 
 def most_within_an_hour(times: list[datetime]) -> int:
@@ -104,19 +114,19 @@ def test_no_hour_has_more_whenever_messages_come(catalog: Catalog, project_id: s
         tell(catalog, project_id, minute, at)
     sent = [one for one in queued(catalog, channel) if one.status != "summarized"]
     assert len(sent) < len(queued(catalog, channel))
-    assert most_within_an_hour([one.created_at for one in sent]) == MOST_AN_HOUR
+    assert most_within_an_hour([one.created_at for one in sent]) == MOST
     assert sum(one.type == "summary" for one in sent) > 1
 
 
 def _storm() -> Iterator[int]:
-    """Minutes of four hours, one message in every second one of the first three."""
-    yield from range(0, 180, 2)
+    """Minutes of four hours, one message in every tenth one of the first three."""
+    yield from range(0, 180, 10)
     yield 240
 
 
 def test_a_disabled_channel_gets_no_summary(catalog: Catalog, project_id: str) -> None:
     channel = a_channel(catalog, project_id)
-    for number in range(MOST_AN_HOUR + 2):
+    for number in range(MOST + 2):
         tell(catalog, project_id, number, NOW)
     catalog.notification_channels.change(
         project_id, channel.id, lambda one: replace(one, disabled_reason="on_request"), now=NOW, actor="test"
@@ -128,7 +138,7 @@ def test_a_disabled_channel_gets_no_summary(catalog: Catalog, project_id: str) -
 
 def test_a_project_has_a_limited_number_of_tests_an_hour(catalog: Catalog, project_id: str) -> None:
     channel, project = a_channel(catalog, project_id), catalog.projects.find(project_id)
-    for _ in range(MOST_AN_HOUR):
+    for _ in range(MOST):
         catalog.deliveries.add_test(channel, project, actor="test", now=utc_now())
     with pytest.raises(TooManyTestsError) as refused:
         catalog.deliveries.add_test(channel, project, actor="test", now=utc_now())
