@@ -1,5 +1,6 @@
 """News of projects for notification channels: failed nights, morning digests, and summaries of full hours."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, time, timedelta
@@ -16,6 +17,7 @@ from engine.time_zones import zone
 from pipeline.run_each import run_each
 from pipeline.services import PipelineServices
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.runs.run_repository import MOST_ATTEMPTS
 from pipeline.store.catalog.webhooks.channel_message import ChannelMessage, project_message
 from pipeline.store.catalog.webhooks.webhook_records import DIGEST, ChannelEvent, Webhook
 
@@ -31,6 +33,9 @@ def announce_project_news(services: PipelineServices) -> None:
     by_project: dict[str, list[Webhook]] = {}
     for channel in services.catalog.notification_channels.enabled():
         by_project.setdefault(channel.project_id, []).append(channel)
+    # Without channels there is no summary, either.
+    if not by_project:
+        return
     owed: dict[str, Callable[[], None]] = {}
     for project in services.catalog.projects.all():
         if project.id in by_project:
@@ -77,8 +82,11 @@ def due_digest(channel: Webhook, timezone: str, *, now: datetime) -> str | None:
 
 
 def _tell_failed_night(services: PipelineServices, project: Project, now: datetime) -> None:
-    failed = services.catalog.runs.failed_nights(project.id, since=now - _DAY)
-    for day in sorted({local_day(run.created_at, project.timezone).isoformat() for run in failed}):
+    runs = services.catalog.runs.failed_nights(project.id, since=now - _DAY)
+    found = Counter((local_day(run.created_at, project.timezone).isoformat(), run.status) for run in runs)
+    # A restart of the service interrupts a run, which is begun again.
+    failed = {day for (day, status), times in found.items() if status == "failed" or times >= MOST_ATTEMPTS}
+    for day in sorted(failed):
         title = f"{project.name}: the nightly count failed"
         told = project_message(
             _FAILED_NIGHT,

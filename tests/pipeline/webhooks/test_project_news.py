@@ -105,7 +105,7 @@ def test_a_digest_says_what_runs_and_waits_for_room(service: RestartableService,
 def test_a_failed_night_is_told_once_a_day(service: RestartableService, project: Project) -> None:
     service.now = datetime(2026, 3, 10, 1, tzinfo=UTC)
     channel = a_channel(service, project, "slack", url=URL)
-    runs = service.store.catalog.runs
+    runs, told = service.store.catalog.runs, list[int]()
     for day, (status, trigger) in enumerate(
         [("failed", "schedule"), ("interrupted", "schedule"), ("failed", "api"), ("done", "schedule")]
     ):
@@ -121,9 +121,12 @@ def test_a_failed_night_is_told_once_a_day(service: RestartableService, project:
             )
             runs.add(run)
             look(service, at + MINUTE)
+            told.append(len(queued(service, channel)))
         if day == 1:
             service.restart()
         service.now = datetime(2026, 3, 11 + day, 1, tzinfo=UTC)
+    # At the first failure, or the third interruption, of the schedule.
+    assert told == [1, 1, 1, 1, 1, 2, *[2] * 6]
     assert queued(service, channel) == [("night_failed", "pending")] * 2
     contents = [one.content for one in service.store.catalog.deliveries.page(channel.id).items]
     assert not any("ada@" in content for content in contents)
@@ -137,10 +140,11 @@ def test_what_is_of_a_deleted_project_hides_no_other(
     for one in (gone, project):
         a_channel(service, one, "slack", url=URL, digest_hour=8)
     catalog = service.store.catalog
-    listed = catalog.projects.all()
+    listed, channels = catalog.projects.all(), catalog.notification_channels.enabled()
     catalog.projects.delete(gone.account_id, gone.id, actor="test")
-    # As if it had been deleted since they were listed.
     (channel,) = catalog.notification_channels.enabled()
+    # As if it had been deleted since they were listed.
     monkeypatch.setattr(type(catalog.projects), "all", lambda _: listed)
+    monkeypatch.setattr(type(catalog.notification_channels), "enabled", lambda _: channels)
     look(service, datetime(2026, 3, 10, 9, tzinfo=UTC))
     assert len(digests(service, channel)) == 1
