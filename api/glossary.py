@@ -37,6 +37,7 @@ MEANINGS: Final[Mapping[str, Meaning]] = {
         "Id of the variant; null where the visitor takes no part.", "var_f3kq7xm2w5c4hn6d2tzp"
     ),
     "goal_id": Meaning("Id of the goal.", "goal_d4wr3chn6zp2v7xk5qmt"),
+    "link_id": Meaning("Id of the share link.", "shr_w5c4hn6d2tzpf3kq7xm2"),
     "user_id": Meaning(
         "Your own id of a signed-in user, on all of the user's devices; null or absent for none.", "u_4711"
     ),

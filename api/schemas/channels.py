@@ -20,7 +20,7 @@ class NotificationChannel(BaseModel):
 
     id: str = Field(examples=["chn_n6d4wrpk3vq7xm2c5tzh"])
     project_id: str
-    kind: ChannelKind
+    kind: ChannelKind = Field(description="Where messages are sent: to Slack, Teams or e-mail addresses.")
     destination: str = Field(description="Where messages go, masked.", examples=["https://hooks.slack.com/…"])
     description: str | None = Field(examples=["Growth team"])
     events: list[ChannelEvent] = Field(description="Events that messages are sent for.")

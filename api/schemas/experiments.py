@@ -170,21 +170,23 @@ class RampStep(BaseModel):
 class Ramp(BaseModel):
     """Steps of growing traffic, and what is done where a variant harms a goal."""
 
-    steps: list[RampStep]
-    on_harm: HarmAction = Field(examples=["rollback"])
+    steps: list[RampStep] = Field(description="At least one; the percents grow.")
+    on_harm: HarmAction = Field(
+        description="What is done where a variant harms a goal.", examples=["rollback"]
+    )
 
 
 class TakenStep(BaseModel):
     """A step of a ramp that was taken."""
 
-    percent: int = Field(examples=[5])
-    started_at: datetime
+    percent: int = Field(description="Percent of eligible visitors who take part.", examples=[5])
+    started_at: datetime = Field(description="Time of the step, in UTC.")
 
 
 class Harm(BaseModel):
     """Harm that a ramp has found, by what holds at every look, or alarms of health checks."""
 
-    found_at: datetime
+    found_at: datetime = Field(description="Time at which it was found, in UTC.")
     findings: list[str] = Field(
         description="Ids of harmed goals, and names of health checks that alarm.",
         examples=[["goal_d4wr3chn6zp2v7xk5qmt"]],
@@ -194,7 +196,8 @@ class Harm(BaseModel):
     )
     action: HarmAction = Field(description="What was done.", examples=["rollback"])
     message: str = Field(
-        examples=["'One page' harms 'Order placed', the primary goal, by what holds at every look."]
+        description="What was found, in sentences.",
+        examples=["'One page' harms 'Order placed', the primary goal, by what holds at every look."],
     )
 
 

@@ -57,7 +57,10 @@ class Ramp:
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
     steps: Annotated[
-        tuple[RampStep, ...], records_of(RampStep, _percents_grow, at_most=_MOST_STEPS, name="step")
+        tuple[RampStep, ...],
+        records_of(RampStep, _percents_grow, at_most=_MOST_STEPS, name="step").described(
+            "At least one; percents grow."
+        ),
     ]
     on_harm: Annotated[
         HarmAction,
