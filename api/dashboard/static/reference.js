@@ -8,11 +8,11 @@ SwaggerUIBundle({
   syntaxHighlight: false,
   // The button of an operation has its path in it, which is a link otherwise: a control within a control.
   plugins: [
-    ({ React }) => ({
+    (/** @type {ReactSystem} */ { React }) => ({
       wrapComponents: {
         DeepLink:
           () =>
-          ({ text }) =>
+          (/** @type {{ text: string }} */ { text }) =>
             React.createElement("span", null, text),
       },
     }),
