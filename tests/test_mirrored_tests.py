@@ -66,6 +66,7 @@ TESTED_BY = {
     "api/report_files.py": "tests/api/operator/test_reports.py",
     "api/report_formats.py": "tests/api/operator/test_reports.py",
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
+    "engine/design/goal.py": "tests/engine/design/test_experiment.py",
     "engine/analysis/automation/ramp_findings.py": "tests/pipeline/jobs/test_ramps.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_charts.py",
     "api/middleware/key_in_path.py": "tests/api/mcp/test_key_in_path.py",

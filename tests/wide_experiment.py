@@ -17,7 +17,8 @@ from api.app import create_app
 from api.results.threads import ResultsThreads
 from api.services import Services
 from benchmarks.warehouse.many_events import EXPERIMENTS, PROJECT
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.variants import Variant
 from pipeline.clock import utc_now
 from pipeline.jobs.scheduler import Scheduler

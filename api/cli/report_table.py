@@ -16,7 +16,7 @@ from engine.analysis.results.rounding import round_beside
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import Interval, Metric, VariantResult
 from engine.currencies import minor_unit_digits
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 
 TONE_STYLE = {"positive": "green", "negative": "red", "neutral": "cyan", "warning": "yellow"}
 STATUS_STYLE = {"positive": "bold green", "negative": "red"}

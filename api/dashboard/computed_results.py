@@ -20,7 +20,8 @@ from api.schemas.segment_filters import ResultsQuery
 from api.services import Services
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.results.value_distribution import Distribution

@@ -12,7 +12,8 @@ from api.schemas.envelopes import Single
 from api.schemas.results import Day, Results, Summary, days_of
 from api.schemas.segment_filters import ResultsQuery, SegmentsQuery, TimeseriesQuery
 from api.schemas.segment_results import Segments
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from pipeline.store.catalog.errors import NotFoundError
 
 router = router_at(

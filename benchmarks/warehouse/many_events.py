@@ -4,7 +4,8 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.design.variants import Variant
 from pipeline.settings import Settings

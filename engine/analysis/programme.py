@@ -10,7 +10,8 @@ import scipy
 
 from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook
 from engine.analysis.results.answer_fields import PERCENT, AnswerField, described
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.stats.arrays import BoolArray
 from engine.stats.bayesian.shrinkage import shrink, shrink_total
 from engine.stats.estimates import Estimate

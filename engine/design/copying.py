@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from engine.design.drafting import WRITABLE_FIELDS
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.metrics.metric_goals import OWN_KEYS, Metrics
 from engine.design.variants import Variant
 from engine.validation.input_records import read_record

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.goals import MARGIN_KEYS, tracking_of
 from engine.errors import Problem, TransitionError
 from engine.measures.measure_table import CONFIG_MEASURES

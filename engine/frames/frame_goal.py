@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar, Final, Self
 
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidEvidenceError
 from engine.measures.measure_table import measure_of

@@ -11,7 +11,8 @@ import msgspec
 
 from engine.analysis.results.flat_results import nest_variant
 from engine.analysis.results.report import Report
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.display.plain_data import plain_data
 from engine.errors import Problem

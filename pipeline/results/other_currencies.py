@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from engine.analysis.evidence.other_currencies import OtherCurrencies
 from engine.design.exchange_rates import minor_unit_factors
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from pipeline.rollup.counting_rules import LEFT_OUT, CountingRules, period_of
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.order_currencies import Orders, count_orders, find_currencies

@@ -10,7 +10,8 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.segment_quantiles import SegmentQuantiles
 from engine.analysis.evidence.totals import Totals
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.measures.sums import BUCKET_SUMS
 from engine.stats.clustered_buckets import ClusteredBuckets
 from engine.stats.moments import Moments

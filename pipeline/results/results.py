@@ -12,7 +12,8 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.lifecycle import OPEN
 from engine.design.project import Project
 from engine.design.running_time import running_days

@@ -10,7 +10,8 @@ from engine.analysis.evidence.cluster_sums import ClusterSums, design_effect_of,
 from engine.analysis.evidence.clusters import ClusterEvidence
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.units import unit_name, unit_noun
 from engine.measures.sums import unit_of
 from pipeline.results.evidence import positions

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.measures.sums import unit_of
 from engine.stats.frequentist.quantiles import ValueCounts
 from engine.stats.value_buckets import counted

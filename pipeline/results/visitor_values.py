@@ -7,7 +7,8 @@ import numpy as np
 
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.measures.sums import unit_of
 from engine.stats.arrays import AnyArray
 from engine.stats.moments import Moments

@@ -11,7 +11,8 @@ import polars as pl
 
 from engine.currencies import minor_units
 from engine.design.exchange_rates import minor_unit_factors
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.goals import counts_money
 from engine.design.project import Project
 from engine.design.units import is_clustered, unit_attribute, unit_name

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from engine.analysis.evidence.evidence import Evidence
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.local_days import epoch_microseconds
 from engine.stats.moments import Moments
 from pipeline.store.event_columns import EventRow

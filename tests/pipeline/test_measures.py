@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from api.cli.app import app
 from engine.analysis.results.report import Report
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.display.report_document import document_of_report
 from engine.frames.analyze import analyze_frame
 from engine.measures.measure_table import MEASURES

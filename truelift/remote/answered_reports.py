@@ -20,7 +20,8 @@ from engine.analysis.results.report import (
     Report,
 )
 from engine.analysis.results.segment_report import GoalSegments, SegmentReport, SegmentResult, SegmentSplit
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.units import unit_name, unit_noun
 from engine.errors import InvalidDesignError
 from engine.typed_records import record_of

@@ -7,7 +7,8 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.sample_plan import SamplePlan
 from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.results.variant_result import VariantResult
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.stats.arrays import BoolArray
 
 

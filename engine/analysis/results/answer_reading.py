@@ -9,7 +9,7 @@ from engine.analysis.results.answer_fields import AnswerUnit
 from engine.analysis.results.answered_fields import Answered, answered_fields
 from engine.analysis.results.flat_results import VIEWS, View, nest_variant
 from engine.analysis.results.variant_result import Interval, VariantResult
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.typed_records import record_of
 from engine.vocabulary import MetricUnit
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from engine.analysis.results.answer_fields import NOT_ANSWERED, PROGRESS, AnswerField, AnswerUnit
 from engine.analysis.results.variant_result import Comparison, Unadjusted, VariantResult
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 
 _DIFFERENCE: Final = (
     "Percentage points for conversion, cents per visitor for revenue, for other measures the unit of `mean`."

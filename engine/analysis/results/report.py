@@ -20,7 +20,8 @@ from engine.analysis.results.answer_fields import (
 )
 from engine.analysis.results.planned_sample import PlanReport
 from engine.analysis.results.variant_result import VariantResult, VariantStatus
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.shown_result import ShownResult
 from engine.vocabulary import GoalType
 

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from engine.analysis.results.answer_fields import AnswerField, described
 from engine.analysis.results.variant_result import Interval
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.shown_result import ShownResult
 
 SegmentStatus = Literal["better", "worse", "differs", "inconclusive", "insufficient_data"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from engine.analysis.evidence.segments import Segment, SegmentEvidence
 from engine.analysis.results.formatting import signed
 from engine.analysis.results.segment_report import SegmentResult
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 
 # So many segments are named; the others are in the list below the sentence.
 MOST_NAMED = 3

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.goals import CONFIG_KEYS, MARGIN_KEYS, tracking_of
 from engine.design.metrics.metric import Metric
 from engine.errors import InvalidDesignError, Problem

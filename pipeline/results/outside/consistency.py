@@ -9,7 +9,8 @@ import polars as pl
 
 from engine.analysis.comparison.plan import primary_row
 from engine.analysis.evidence.days_since_exposure import MOST_DAYS
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.errors import InvalidDesignError, Problem
 from engine.measures.sums import BUCKET_SUMS, MONEY, SUMS
 from engine.validation.values import shown

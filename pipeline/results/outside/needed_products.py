@@ -5,7 +5,8 @@ from typing import Final
 
 import polars as pl
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.errors import InvalidDesignError, Problem
 from engine.measures.sums import AMOUNT, MONEY
 from engine.validation.values import shown

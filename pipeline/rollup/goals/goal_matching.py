@@ -7,7 +7,8 @@ from typing import Final
 import msgspec
 import polars as pl
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.pages import matching_urls
 from engine.vocabulary import GoalType, UrlMatchType, words
 from pipeline.events.schema import CONVERSION, EVENT_TYPES, MATCHED_BY

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from engine.currencies import MAX_MINOR_UNITS
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.measures.sums import VALUE_UNIT, unit_of
 from pipeline.store.warehouse.events import SENDER_BITS
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from engine.design.analysis_settings import PRE_PERIOD
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from pipeline.store.warehouse.extremes import KeptGoals
 from pipeline.store.warehouse.value_sums import SummedGoal
 

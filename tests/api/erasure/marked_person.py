@@ -12,7 +12,8 @@ import msgspec
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.events.hashing import hash64

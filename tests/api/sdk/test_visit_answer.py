@@ -3,7 +3,7 @@ from pathlib import Path
 
 from api.schemas.sdk import ShownChange, ShownExperiment, ShownGoal, VisitAnswer
 from api.sdk.visit_answer import encode_answer
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.design.pages import covers_page
 from engine.design.variants import Change, Variant
 from pipeline.assignment.decide import VariantDecision

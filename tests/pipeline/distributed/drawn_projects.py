@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.design.units import AttributeUnit
 from pipeline.distributed.event_files import SCHEMA, typed

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import RequestContext, decode_conversions, decode_tracked
 from pipeline.events.project_ids import ProjectIds

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Ratio

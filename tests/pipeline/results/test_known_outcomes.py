@@ -11,7 +11,8 @@ import pytest
 
 from engine.analysis.evidence.evidence import Evidence
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Converted, Retained, Revenue, Value

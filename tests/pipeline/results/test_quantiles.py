@@ -9,7 +9,8 @@ import pytest
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.design.weight_epochs import WeightEpoch
 from engine.stats.frequentist.quantiles import ValueCounts, compare_quantiles, quantile_interval

@@ -3,7 +3,8 @@
 import pytest
 
 from engine.analysis.evidence.senders import AddressCount, Overdrawn, SenderEvidence
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from pipeline.results.senders import sender_names
 from pipeline.store.warehouse import extremes

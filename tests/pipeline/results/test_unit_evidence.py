@@ -11,7 +11,8 @@ import pytest
 from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.design.units import AttributeUnit
 from engine.frames.analyze import analyze_frame

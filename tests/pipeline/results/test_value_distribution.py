@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.stats.frequentist.quantiles import ValueCounts
 from engine.stats.value_buckets import count_values
 from pipeline.results.filters import SegmentFilters

@@ -14,7 +14,8 @@ from engine.analysis.results.flat_results import flatten
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.frames.analyze import analyze_frame
 from engine.frames.counts import count

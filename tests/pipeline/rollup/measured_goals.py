@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from pipeline.store.event_columns import EventRow
 from tests.pipeline.working_store import an_event
 

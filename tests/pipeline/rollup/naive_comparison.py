@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from engine.analysis.evidence.evidence import Evidence
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.design.units import is_clustered
 from pipeline.store.event_columns import EventRow

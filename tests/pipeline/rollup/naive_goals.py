@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from pipeline.store.event_columns import EventRow
 from tests.pipeline.rollup.naive_money import amount_of, cents_of, known_value

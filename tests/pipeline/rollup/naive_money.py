@@ -3,7 +3,7 @@
 import json
 
 from engine.currencies import minor_units
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.design.project import Project
 from pipeline.store.event_columns import EventRow
 

@@ -8,7 +8,8 @@ import pytest
 
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.quantiles import QuantileEvidence
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.stats.clustered_buckets import ClusteredBuckets
 from engine.stats.moments import Moments

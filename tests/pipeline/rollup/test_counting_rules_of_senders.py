@@ -5,7 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from pipeline.store.event_columns import EventRow
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.result_tables import ResultTables

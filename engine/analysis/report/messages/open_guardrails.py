@@ -13,7 +13,7 @@ from engine.analysis.report.messages.variant_sentences import (
 )
 from engine.analysis.report.messages.verdicts import winner_headline
 from engine.analysis.results.formatting import listed, share
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.stats.arrays import BoolArray
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.results.formatting import day, share, signed
 from engine.analysis.results.verdict_words import label_of
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from engine.design.planning.plan_days import FIRST_DAY, LAST_DAY
 from engine.design.planning.required_sample import POWER
 

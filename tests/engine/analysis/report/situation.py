@@ -13,7 +13,8 @@ from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.variants import Variant
 from engine.stats.moments import Moments
 from tests.builders import STARTED, a_goal, an_experiment

@@ -9,7 +9,8 @@ import pytest
 
 from engine.design import lifecycle
 from engine.design.drafting import draft_experiment, revise_experiment
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
+from engine.design.goal import Goal
 from engine.design.metrics.metric import Metric, revise_metric
 from engine.design.metrics.metric_goals import following, require_following, uses
 from engine.errors import InvalidDesignError, TransitionError

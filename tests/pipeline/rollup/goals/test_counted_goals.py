@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from pipeline.rollup.goals.counted_goals import counted_goals, denominator_of, steps_before
 from tests.builders import a_goal, an_experiment
 

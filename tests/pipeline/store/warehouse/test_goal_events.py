@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.design.experiment import Goal
+from engine.design.goal import Goal
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
 
