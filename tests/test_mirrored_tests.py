@@ -66,6 +66,8 @@ TESTED_BY = {
     "api/report_files.py": "tests/api/operator/test_reports.py",
     "api/report_formats.py": "tests/api/operator/test_reports.py",
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
+    "pipeline/store/catalog/webhooks/change_messages.py": "tests/pipeline/jobs/test_ramps.py",
+    "pipeline/store/catalog/project_lock.py": "tests/pipeline/store/catalog/test_experiments.py",
     "engine/design/goal.py": "tests/engine/design/test_experiment.py",
     "engine/analysis/automation/ramp_findings.py": "tests/pipeline/jobs/test_ramps.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_charts.py",

@@ -26,8 +26,9 @@ from pipeline.store.catalog.experiment_changes import (
 from pipeline.store.catalog.experiment_listings import write_listing
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.payload_room import payload_bytes, require_room
+from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import experiments, projects
-from pipeline.store.catalog.webhooks.message_queue import announce_change
+from pipeline.store.catalog.webhooks.change_messages import announce_change
 from pipeline.store.documents import document_from, document_of, value_from
 
 Decide = Callable[[Experiment], Experiment]
@@ -280,18 +281,6 @@ def _save_steps(
     is_this = experiments.c.id == experiment.id
     _write(connection, experiments.update().where(is_this), experiment, document)
     return experiment
-
-
-def lock_project(connection: Connection, project_id: str) -> str:
-    """Lock a project until the commit, and return the id of its account; NotFoundError.
-
-    Its test keys and metrics cannot change meanwhile.
-    """
-    query = select(projects.c.account_id).where(projects.c.id == project_id).with_for_update()
-    account_id: str | None = connection.scalar(query)
-    if account_id is None:
-        raise NotFoundError("project", project_id)
-    return account_id
 
 
 def _test_keys(connection: Connection, project_id: str) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Ramps: the job that takes their steps and acts on harm, over a real store."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.ramp import Ramp, RampStep, TakenStep
+from pipeline.encryption_key import open_cipher
 from pipeline.jobs.ramps import guide_ramps
+from pipeline.webhooks.channel_requests import ChannelRules, draft_channel
 from tests.builders import STARTED, a_goal
 from tests.pipeline.jobs.test_lifecycle import a_winner_among
 from tests.pipeline.working_store import WorkingStore, an_exposure, now_of
@@ -116,3 +119,25 @@ def test_an_experiment_that_was_changed_meanwhile_is_left_to_the_next_run(
     monkeypatch.undo()
     guide(store, 0.6)
     assert now_of(store, experiment).status == "completed"
+
+
+def test_people_are_told_of_harm_and_of_no_alarm(store: WorkingStore, project: Project) -> None:
+    members = store.catalog.members.accepted(project.account_id)
+    rules = ChannelRules(store.settings, open_cipher(store.settings), members)
+    given = {"kind": "slack", "url": "https://hooks.slack.com/services/T1/B1/secret"}
+    drafted = draft_channel(rules, project.id, given, now=STARTED)
+    channel = store.catalog.notification_channels.create(drafted, actor="test")
+    harmed, alarmed = ramped(store, project), ramped(store, project)
+    store.write(project, *a_winner_among(harmed, buyers=(160, 40)))
+    lost = (an_exposure(alarmed, int(i > 300), f"lost-{i}") for i in range(1_500))
+    store.write(project, *lost)
+    for days in (1.0, 1.1):
+        guide(store, days)
+    assert now_of(store, alarmed).ramp_harm[0].action == "tell"
+    (told,) = store.catalog.deliveries.page(channel.id, per_page=10).items
+    message = json.loads(told.content)["data"]
+    assert (told.type, message["experiment_id"]) == ("ramp_harm", harmed.id)
+    assert message["title"] == f"{harmed.name}: ended by its ramp, as a variant does harm"
+    assert message["paragraphs"] == [
+        "'Treatment 1' harms 'Purchase', the primary goal, by what holds at every look."
+    ]

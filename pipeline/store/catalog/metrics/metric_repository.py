@@ -16,9 +16,10 @@ from engine.vocabulary import Status
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import MetricInUseError, NotFoundError
-from pipeline.store.catalog.experiments import experiments_in, lock_project, save_change
+from pipeline.store.catalog.experiments import experiments_in, save_change
 from pipeline.store.catalog.metrics.project_metrics import METRIC_DOCUMENT, metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
+from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import experiments, metrics
 from pipeline.store.documents import document_of, value_from
 

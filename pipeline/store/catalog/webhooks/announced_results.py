@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from engine.design.experiment import Experiment
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
-from pipeline.store.catalog.experiments import lock_project
+from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import announced_results, experiments
 from pipeline.store.catalog.webhooks.announced_states import FIRST_VERDICT, StateChange, States, settle
 from pipeline.store.catalog.webhooks.channel_message import ChannelMessage

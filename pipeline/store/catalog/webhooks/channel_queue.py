@@ -13,8 +13,8 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError, TooManyTestsError
-from pipeline.store.catalog.experiments import lock_project
 from pipeline.store.catalog.ids import ID_LENGTH, new_id
+from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import webhook_deliveries, webhooks
 from pipeline.store.catalog.webhooks.channel_message import ChannelMessage
 from pipeline.store.catalog.webhooks.message_queue import add_delivery, content_of, webhook_from

@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 from engine.design.project import Project
 from pipeline.store.catalog.audit import record
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.experiments import lock_project
 from pipeline.store.catalog.pagination import Page, fetch_page
+from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import projects, webhook_deliveries, webhooks
 from pipeline.store.catalog.webhooks.channel_message import project_message
 from pipeline.store.catalog.webhooks.channel_queue import require_few_tests

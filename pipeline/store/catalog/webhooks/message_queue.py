@@ -9,7 +9,6 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select
 
 from engine.design.experiment import Experiment
-from engine.vocabulary import Status
 from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.ids import new_id
@@ -21,46 +20,6 @@ MOST_PENDING: Final = 1000
 # In the audit trail.
 ACTOR: Final = "webhooks"
 _WAS_DISABLED: Final = "the webhook was disabled before"
-_EVENTS: Final[Mapping[Status, Event]] = {
-    "scheduled": "experiment.scheduled",
-    "running": "experiment.started",
-    "paused": "experiment.paused",
-    "completed": "experiment.completed",
-    "archived": "experiment.archived",
-}
-
-
-def announce_change(connection: Connection, before: Experiment, after: Experiment) -> None:
-    """Queue messages about a new status, a ramp, a conclusion and a rollout, in the caller's transaction."""
-    _announce_ramp(connection, before, after)
-    _announce_status(connection, before, after)
-    if after.conclusion is not None and before.conclusion is None:
-        told = {name: getattr(after.conclusion, name) for name in ("decision", "variant_id", "note")}
-        announce(connection, after, "experiment.concluded", told, at=after.updated_at)
-    if before.shipped is not None and after.shipped is None:
-        told = {"variant_id": before.shipped.id}
-        announce(connection, after, "experiment.rollout_ended", told, at=after.updated_at)
-
-
-def _announce_status(connection: Connection, before: Experiment, after: Experiment) -> None:
-    event = _EVENTS.get(after.status)
-    if event is None or after.status == before.status:
-        return
-    if (before.status, after.status) == ("paused", "running"):
-        event = "experiment.resumed"
-    data = {"status": after.status, "previous_status": before.status}
-    announce(connection, after, event, data, at=after.updated_at)
-
-
-def _announce_ramp(connection: Connection, before: Experiment, after: Experiment) -> None:
-    for harm in after.ramp_harm[len(before.ramp_harm) :]:
-        names = ("findings", "variant_ids", "action", "message")
-        told = {name: getattr(harm, name) for name in names}
-        announce(connection, after, "experiment.ramp_harm", told, at=harm.found_at)
-    # The first step is that of the start.
-    for step in after.ramp_steps[max(len(before.ramp_steps), 1) :]:
-        told = {"traffic_allocation": step.percent}
-        announce(connection, after, "experiment.ramp_step", told, at=step.started_at)
 
 
 def announce(

@@ -27,6 +27,7 @@ ChannelEvent = Literal[
     "guardrail_near_margin",
     "night_failed",
     "plan_reached_soon",
+    "ramp_harm",
 ]
 CHANNEL_EVENTS: Final[tuple[ChannelEvent, ...]] = get_args(ChannelEvent)
 TEST: Final = "webhook.test"

@@ -11,8 +11,8 @@ from engine.errors import Problem
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
-from pipeline.store.catalog.experiments import lock_project
 from pipeline.store.catalog.pagination import Page, fetch_page
+from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import webhooks
 from pipeline.store.catalog.webhooks.message_queue import disable, webhook_from
 from pipeline.store.catalog.webhooks.webhook_records import WEBHOOK_KINDS, ChannelEvent, Event, Kind, Webhook
