@@ -57,12 +57,14 @@ def find_or_draft(
             could not start. One that is over may lack variants: it takes no further rows.
         InvalidDesignError: an experiment cannot be as the source describes it.
     """
-    stored = [one for one in store.catalog.experiments.of_project(project.id) if one.status != "archived"]
+    stored = store.catalog.experiments.of_project(project.id)
+    current = [one for one in stored if one.status != "archived"]
     listed = {one.name: one for one in source.experiments}
     found: dict[str, Experiment] = {}
     drafts: dict[str, dict[str, Any]] = {}
     for name, variants in sorted(seen.variants.items()):
-        experiment = find_named(name, stored)
+        # One that was archived stays so, though the source still lists it.
+        experiment = find_named(name, current) or find_named(name, stored)
         if experiment is not None:
             found[name] = experiment
         elif name in listed:

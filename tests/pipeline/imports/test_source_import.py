@@ -316,6 +316,15 @@ goals = [{ name = "Order", goal_type = "custom_event", config = { event_name = "
     assert count_by_type(store.warehouse, project.id) == {"exposure": len(rows) - numbers["left_out"]}
     assert banner.id in {one.id for one in again.experiments}
 
+    # Archived, it is not begun anew by a source that still lists it.
+    archive = partial(lifecycle.archive, now=utc_now())
+    store.catalog.experiments.change(project.id, checkout.id, archive, actor="test")
+    write(tmp_path / "exposures.parquet", [*rows, {**EXPOSED[1], "id": "late", "test": "Checkout"}])
+    (later,) = import_described(store, project, source)
+    assert later.imported.numbers["rows"]["left_out"] >= 1
+    names = [one.name for one in store.catalog.experiments.of_project(project.id)]
+    assert sorted(names) == ["Banner", "Checkout"]
+
 
 @pytest.mark.parametrize("name", ["timestamp", "type", "visitor_id", "kind", "goal_id", "attributes"])
 def test_a_segment_may_have_the_name_of_a_field(tmp_path: Path, name: str) -> None:
