@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.store.event_columns import DIMENSIONS, EVENT_DIMENSIONS, OTHER
+from pipeline.store.event_columns import DIMENSIONS, EVENT_DIMENSIONS
 from tests.dimension_doors import ADDRESS, HEADERS, OF_REQUESTS, Doors, value_of
 from tests.examples import mostly_in_shares
 
@@ -81,6 +81,6 @@ def test_every_dimension_is_a_parameter_of_each_filtered_read_with_its_values(do
     assert len(filtered) == 4
     for parameters in filtered:
         for name, dimension in DIMENSIONS.items():
-            closed = (*dimension.values, OTHER) if dimension.values else ()
+            closed = dimension.values or ()
             assert tuple(parameters[name]["schema"].get("enum", ())) == closed
             assert dimension.label in parameters[name]["description"]

@@ -11,7 +11,7 @@ from engine.local_days import read_day
 from engine.validation.values import shown
 from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from pipeline.results.nights import AS_OF
-from pipeline.store.event_columns import DIMENSIONS, OTHER, Dimension
+from pipeline.store.event_columns import DIMENSIONS, Dimension
 from pipeline.store.warehouse.visitor_export import Form
 
 
@@ -35,7 +35,7 @@ _NO_NIGHT: Final = "Refused: segments and visitors are not kept of past nights."
 
 
 def _filter(dimension: Dimension) -> tuple[Any, Any]:
-    closed: JsonDict | None = {"enum": [*dimension.values, OTHER]} if dimension.values else None
+    closed: JsonDict | None = {"enum": [*dimension.values]} if dimension.values else None
     return str | None, Field(None, json_schema_extra=closed)
 
 

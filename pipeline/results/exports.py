@@ -46,6 +46,8 @@ class Exports:
         The file has no name any more: it is gone once it is closed, or its process has ended. DiskFullError
         where there is no space for it, and TransitionError `needs_visitors` for sums from outside.
         """
+        # Sums from outside have no visitors to export.
+        filters.refuse_other()
         self._warehouse.require_space()
         is_fresh = self._results.bring_up_to_date(experiment, project)
         with disk_full_errors(), self._temporary_folder() as folder:

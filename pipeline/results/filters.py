@@ -49,6 +49,11 @@ class SegmentFilters:
             selected[CUSTOM_PREFIX + self.given[CUSTOM_KEY]] = self.given[CUSTOM_VALUE]
         return selected
 
+    def refuse_other(self) -> None:
+        """Raise InvalidFilterError for OTHER of a closed set, which only sums from outside have."""
+        if problems := _unknown_values(self.given, and_other=False):
+            raise InvalidFilterError(problems)
+
 
 def validate_dimension(name: str | None) -> None:
     """Raise InvalidFilterError unless `name` is None, one of DIMENSIONS or `custom:<key>`."""
@@ -59,11 +64,12 @@ def validate_dimension(name: str | None) -> None:
         raise InvalidFilterError((Problem("dimension", message),))
 
 
-def _unknown_values(given: Mapping[str, str]) -> tuple[Problem, ...]:
+def _unknown_values(given: Mapping[str, str], *, and_other: bool = True) -> tuple[Problem, ...]:
+    others = (OTHER,) if and_other else ()
     return tuple(
         Problem(name, f"{shown(given[name])} is none of {', '.join(values)}")
         for name, values in ((name, DIMENSIONS[name].values) for name in DIMENSIONS)
-        if values and name in given and given[name] not in {*values, OTHER}
+        if values and name in given and given[name] not in {*values, *others}
     )
 
 

@@ -99,6 +99,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "update_experiment": ("PATCH", "{experiment}", WHOLE),
     "ship_experiment": ("POST", "{started}/ship", {"decision": "inconclusive", "note": "Too few visitors."}),
     "copy_experiment": ("POST", "{experiment}/copy", {"name": "Again"}),
+    "create_share_link": ("POST", "{experiment}/share_links", {"days": 7, "shows_money": True}),
     "create_api_key": ("POST", "/account/api_keys", KEY),
     "create_member": ("POST", "/account/members", {**MEMBER, "email_address": "cy@acme.example"}),
     "update_member": ("PATCH", "{member}", MEMBER),
@@ -118,7 +119,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "assign_visitor": ("POST", "/sdk/init?project_id={project_id}", VISIT),
 }
 
-BODY_IS_OPTIONAL = ("copy_experiment", "rotate_sdk_key", "rotate_webhook_secret")
+BODY_IS_OPTIONAL = ("copy_experiment", "create_share_link", "rotate_sdk_key", "rotate_webhook_secret")
 # One operation of each reader of bodies: of JSON, of JSON or nothing, of events and of visits.
 READERS = ("create_project", "rotate_sdk_key", "track_events", "assign_visitor")
 # Of events, what can be made out is stored: a page that is left cannot be asked again.

@@ -152,8 +152,8 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     several = "&".join(f"experiment={one.rpartition('/')[2]}" for one in (started, ready))
     compared = f"{site.project}/compare?{several}"
     later = (f"{started}/pause", f"{started}/ship", f"{site.project}/programme", compared, f"{ready}/start")
-    # At every width and in print nothing is beyond the right edge, and no text is cut. First, as a later count
-    # of this little changes what the lists were filled with.
+    # At every width and in print nothing is beyond the right edge, and no text is cut. This comes first, as a
+    # later count changes what the lists were filled with.
     drawn = {"/": ".waiting", site.project: ".list svg.bar", started: ".goals td.axis"}
     if scheme == "dark":
         drawn |= {compared: ".compare svg.bar", f"{ready}/edit": ".step"}

@@ -4,7 +4,7 @@ import pytest
 
 from api.schemas.segment_filters import SegmentQuery
 from pipeline.results.filters import FILTERS, InvalidFilterError
-from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS, OTHER
 
 
 def test_every_filter_is_a_query_parameter() -> None:
@@ -24,5 +24,7 @@ def test_closed_values_are_described_and_others_refused(name: str) -> None:
     assert described["enum"] == list(CLOSED[name])
     for value in CLOSED[name]:
         assert SegmentQuery(**{name: value}).filters.segment == {name: value}
+    # Where sums from outside have it; `Results` refuses it elsewhere.
+    assert SegmentQuery(**{name: OTHER}).filters.segment == {name: OTHER}
     with pytest.raises(InvalidFilterError):
-        _ = SegmentQuery(**{name: "other"}).filters
+        _ = SegmentQuery(**{name: "unheard of"}).filters

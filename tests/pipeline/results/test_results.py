@@ -275,3 +275,12 @@ def test_events_received_while_the_clock_was_ahead_are_numbered_and_counted_like
     report = store.results.report(experiment, project, now=now)
     assert store.observe(experiment, project, now=now).visitors.tolist() == [1, 2]
     assert report.as_of == now
+
+
+def test_other_is_no_value_of_a_closed_set_where_visitors_are_counted_here(
+    store: WorkingStore, project: Project
+) -> None:
+    experiment = store.add_experiment(project)
+    store.write(project, an_exposure(experiment))
+    with pytest.raises(InvalidFilterError, match="desktop, mobile, tablet"):
+        store.results.report(experiment, project, SegmentFilters({"device_type": "other"}), now=NOW)
