@@ -68,6 +68,7 @@ TESTED_BY = {
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
     "pipeline/store/catalog/webhooks/change_messages.py": "tests/pipeline/jobs/test_ramps.py",
     "pipeline/store/catalog/project_lock.py": "tests/pipeline/store/catalog/test_experiments.py",
+    "engine/analysis/decision/early_harm.py": "tests/pipeline/jobs/test_ramps.py",
     "engine/design/goal.py": "tests/engine/design/test_experiment.py",
     "engine/analysis/automation/ramp_findings.py": "tests/pipeline/jobs/test_ramps.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_charts.py",

@@ -131,7 +131,8 @@ def chart_covariate(  # noqa: PLR0913  # as `analyze`, with the names of its col
     known = {name: one.drop_nulls() for name, one in both.items()}
     lines, correlation = covariate_lines(known, column, covariate)
     total = sum(one.height for one in known.values())
-    step = -(-total // _MOST_POINTS)
+    # Each variant begins with one more.
+    step = max(1, -(-total // (_MOST_POINTS - len(known))))
     points = [
         {"variant": name, "x": x, "y": y}
         for name, one in known.items()

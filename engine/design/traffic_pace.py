@@ -63,8 +63,10 @@ def traffic_pace(experiment: Experiment, *, days: float, now: datetime | None) -
 def mean_allocation(experiment: Experiment, *, now: datetime | None) -> float:
     """Return the percent of eligible visitors who took part, on average of the running time until `now`."""
     steps = experiment.ramp_steps
-    total = 0.0 if now is None else running_days(experiment, until=now)
-    if now is None or not steps or not total:
+    if now is None or not steps:
+        return experiment.traffic_allocation
+    total = running_days(experiment, until=now)
+    if not total:
         return experiment.traffic_allocation
     begun = [running_days(experiment, until=one.started_at) for one in steps]
     parts = zip(steps, pairwise([*begun, total]), strict=True)

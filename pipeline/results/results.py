@@ -139,7 +139,7 @@ class Results:
         published = self._rollup.publications.find(experiment.id)
         # Sums from outside are of their own time, whatever this service has counted since.
         is_outside = published is not None and published.sums_from is not None
-        if not is_outside:
+        if filters.given and not is_outside:
             filters.refuse_other()
         counted = now if is_fresh and not is_outside else None
         return _Asked(experiment, project, filters.segment, now, counted, erasures)

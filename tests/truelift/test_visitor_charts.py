@@ -50,7 +50,7 @@ def test_the_rows_of_a_visitor_are_added_up_and_unknown_values_left_out() -> Non
 def test_lines_have_the_common_slope_and_the_correlation_within_variants() -> None:
     chart = chart_covariate(REPORT, VISITORS, "revenue", "revenue_before")
     points, lines = (layer["data"]["values"] for layer in chart.to_dict()["layer"])
-    assert len(points) == 500
+    assert 400 < len(points) <= 500
     drawn = set(VISITORS.select("revenue_before", "revenue").iter_rows())
     assert {(row["x"], row["y"]) for row in points} <= drawn
     names = VISITORS["variant"].to_numpy()

@@ -7,7 +7,8 @@ import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData, prepare
 from engine.analysis.comparison.significance import assess_significance
-from engine.analysis.decision.experiment_decision import Decision, decide_experiment
+from engine.analysis.decision.early_harm import early_harm
+from engine.analysis.decision.experiment_decision import Decision, decide_experiment, goal_roles
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.health.checks import check_health
@@ -20,8 +21,9 @@ def ramp_findings(
 ) -> list[Finding]:
     """Find what a ramp acts on: a loss of the primary goal or a broken guardrail, and alarms.
 
-    Of what holds at every look only: never by the one look at the plan, or by what one visitor makes. `looks`
-    are those recorded so far.
+    Of what holds at every look only: never by the one look at the plan, or by what one visitor makes. Beside
+    the sequence of the plan, one that is tuned to few visitors finds what they show. `looks` are those
+    recorded so far.
     """
     data = prepare(experiment, evidence, now=now, looks=looks)
     alarms = [check for check in check_health(data, now) if check.status == "alarm"]
@@ -35,7 +37,13 @@ def ramp_findings(
 def _harmed_goals(data: AnalysisData, decision: Decision) -> Iterator[Finding]:
     established, experiment = decision.at_any_look, data.experiment
     is_primary = np.arange(len(experiment.goals)) == data.plan.primary
-    harmed = (established.loses & is_primary[:, None]) | established.broken
+    early = early_harm(
+        decision.statistics,
+        roles=goal_roles(data),
+        alpha=data.plan.two_sided_alpha,
+        visitors=data.sample.collected,
+    )
+    harmed = (established.loses & is_primary[:, None]) | established.broken | early
     harmed &= ~decision.turns & decision.situation.is_compared
     for row in np.flatnonzero(harmed.any(axis=1)):
         goal = experiment.goals[row]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.comparison.monitoring import limit_at_last
+from engine.analysis.decision.early_harm import early_harm
 from engine.analysis.decision.established import (
     Established,
     GoalRoles,
@@ -34,13 +35,15 @@ NO_DIFFERENCE: Final = next(i for i, row in enumerate(RULE) if row.reason == "no
 class DailyDecisions:
     """Decisions of R runs on D days: rows of RULE.
 
-    `plan_day` is the index of the day of the look at the plan, D where it is not reached. `findings` are
-    (R, D, G, V). `holds_at_every_look` flags actions that do not rest on the one look at the plan.
+    `plan_day` is the index of the day of the look at the plan, D where it is not reached. `findings` and
+    `ramp_harm`, on which a ramp acts, are (R, D, G, V). `holds_at_every_look` flags actions that do not rest
+    on the one look at the plan.
     """
 
     action: IntArray
     plan_day: IntArray
     findings: Established
+    ramp_harm: BoolArray
     holds_at_every_look: Callable[[], BoolArray]
 
 
@@ -71,8 +74,20 @@ def decide_daily(days: SimulatedDays) -> DailyDecisions:
         action=action,
         plan_day=plan.day,
         findings=findings,
+        ramp_harm=_ramp_harm(days, look, roles, at_any_look),
         holds_at_every_look=lambda: np.asarray(rows(at_any_look) == action),
     )
+
+
+def _ramp_harm(
+    days: SimulatedDays, look: LookStatistics, roles: GoalRoles, at_any_look: Established
+) -> BoolArray:
+    """Find what a ramp acts on by each day; nothing without one."""
+    if not days.case.ramp:
+        return np.zeros(look.z.shape, bool)
+    early = early_harm(look, roles=roles, alpha=days.case.alpha, visitors=information(days))
+    found = (at_any_look.loses & roles.is_primary[:, None]) | at_any_look.broken | early
+    return np.asarray(np.logical_or.accumulate(found, axis=1))
 
 
 def information(days: SimulatedDays) -> FloatArray:

@@ -11,6 +11,7 @@ from engine.calibration.decisions.daily_decisions import decide_daily
 from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.decisions.measured_days import simulate_measure
 from engine.calibration.decisions.scenarios import (
+    ENDED_BY_RAMP,
     EXPOSED_UNTIL_HARM,
     GUARDRAIL_MARGIN,
     SCENARIOS,
@@ -26,6 +27,8 @@ from engine.stats.arrays import FloatArray
 _TOLERANCE: Final = 2.0
 # Runs times days times goals times variants in memory at a time.
 _CELLS: Final = 100_000
+# A ramp that guards as others do, and lets in all visitors at once.
+_AT_ONCE: Final = ((1.0, 1),)
 # Visitors that a ramp exposes to harm of twice the margin, over those of all traffic at once.
 EXPOSED: Final = "exposed to harm by a ramp"
 
@@ -65,6 +68,7 @@ BARS: Final[Mapping[str, Bar]] = {
     "shipped at the margin": Bar(limit=0.055),
     "shipped at the margin by day 84": Bar(limit=0.055),
     EXPOSED: Bar(limit=1.10),
+    ENDED_BY_RAMP: Bar(limit=0.030),
 }
 # Of guardrails that need not be shown within their margins, by their number: what no early win ships.
 _NOT_HARMED: Final[Mapping[tuple[str, int], Bar]] = {
@@ -139,9 +143,9 @@ def calibrate_decisions(
                 rng = np.random.default_rng([seed, index])
                 found = simulate_scenario(case, scenario, runs=count, rng=rng)
                 figures |= found
-                if scenario.is_ramped:
+                if EXPOSED_UNTIL_HARM in found:
                     rng = np.random.default_rng([seed, index])
-                    at_once = simulate_scenario(replace(case, ramp=()), scenario, runs=count, rng=rng)
+                    at_once = simulate_scenario(replace(case, ramp=_AT_ONCE), scenario, runs=count, rng=rng)
                     figures |= {f"{name}, at once": figure for name, figure in at_once.items()}
                     figures[EXPOSED] = _ratio(found[EXPOSED_UNTIL_HARM], at_once[EXPOSED_UNTIL_HARM])
         yield DecisionRates(case=case, runs=count, figures=figures)

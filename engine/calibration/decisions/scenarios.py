@@ -19,6 +19,7 @@ GUARDRAIL_MARGIN: Final = 0.05
 # Secondary goals that are harmed where some are.
 _HARMED: Final = 2
 
+ENDED_BY_RAMP: Final = "ended by a ramp without harm"
 DAYS_UNTIL_HARM: Final = "days until harm is found"
 EXPOSED_UNTIL_HARM: Final = "visitors until harm is found"
 
@@ -64,10 +65,14 @@ class Outcome:
         return self._any((self.decisions.action == NO_DIFFERENCE) & last, by_plan=False)
 
     def days_until_harm(self) -> FloatArray:
-        """Days until the last variant is found to break the guardrail; all days where it never is."""
-        broken = self.decisions.findings.broken[:, :, 1, -1]
+        """Days until a ramp finds the last variant to break the guardrail; all where it never does."""
+        broken = self.decisions.ramp_harm[:, :, 1, -1]
         first = np.where(broken.any(axis=1), broken.argmax(axis=1), broken.shape[1] - 1)
         return np.asarray(first + 1.0)
+
+    def ends_by_ramp(self) -> FloatArray:
+        """Flag runs in which a ramp finds harm."""
+        return np.asarray(self.decisions.ramp_harm.any(axis=(1, 2, 3)), np.float64)
 
     def exposed_until_harm(self) -> FloatArray:
         """Visitors of all variants by then."""
@@ -265,6 +270,13 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             DAYS_UNTIL_HARM: outcome.days_until_harm(),
             EXPOSED_UNTIL_HARM: outcome.exposed_until_harm(),
         },
+        has_guardrail=True,
+        is_ramped=True,
+    ),
+    "a ramp without harm": Scenario(
+        lifts=lambda _: (0.0,),
+        days=lambda _: WHOLE_LIFE,
+        figures=lambda outcome: {ENDED_BY_RAMP: outcome.ends_by_ramp()},
         has_guardrail=True,
         is_ramped=True,
     ),

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from pipeline.store.event_columns import OTHER
 from pipeline.verification.merged_sums import merged_names
-from pipeline.warehouse.expressions import col, table
+from pipeline.warehouse.expressions import col, relation_name, table
 from pipeline.warehouse.small_values import LEAST_VISITORS, merged_values, with_merged_values
 from tests.examples import examples
 
@@ -28,17 +28,17 @@ def _merged(rows: list[tuple[str, int, str | None]]) -> list[tuple[str | None, s
     relations = [*merged_values(["d0"], VARIANTS, LEAST_VISITORS)]
     relations.append(("visitors", with_merged_values(["d0"], ("visitor", "variant"))))
     for name, relation in relations:
-        tree = tree.with_(exp.to_identifier(name), as_=relation)
+        tree = tree.with_(relation_name(name), as_=relation)
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE visitors_read (visitor TEXT, variant BIGINT, d0 TEXT)")
-        connection.executemany("INSERT INTO visitors_read VALUES (?, ?, ?)", rows)
+        connection.execute("CREATE TABLE truelift_visitors_read (visitor TEXT, variant BIGINT, d0 TEXT)")
+        connection.executemany("INSERT INTO truelift_visitors_read VALUES (?, ?, ?)", rows)
         names = {visitor: merged for merged, visitor in connection.execute(tree.sql("duckdb")).fetchall()}
     assert len(names) == len(rows)
     return [(value, names[visitor]) for visitor, _, value in rows]
 
 
 @given(visitors_of_values)
-@examples(15, 300)
+@examples(6, 300)
 def test_no_value_of_few_visitors_leaves_and_all_add_up(numbers: dict[str, tuple[int, int]]) -> None:
     variants = [
         (value, variant)

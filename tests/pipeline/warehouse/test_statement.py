@@ -55,7 +55,7 @@ def test_duckdb_and_postgresql_count_what_the_service_counts(
     store: WorkingStore, new_database: Callable[[], str]
 ) -> None:
     url = new_database()
-    for seed in range(trials(2, 12)):
+    for seed in range(trials(1, 12)):
         # Values of 14 visitors are about half of them.
         shop, least = a_shop(seed), 14 if seed % 2 else 5
         rates = {"EUR": 1.1} if seed % 2 else {}

@@ -166,8 +166,14 @@ def test_clock_that_is_set_back_ages_no_later_event(site: Site, page: Page) -> N
     page.evaluate("localStorage.removeItem('truelift_retry')")
     page.clock.set_system_time("2029-01-01T00:00:00")
     page.goto(f"{site.base}/?second")
-    wait_until(lambda: len(site.events("pageview")) == 2)
-    sent_at = datetime.fromisoformat(site.bodies[-1]["sent_at"])
-    assert abs(sent_at - datetime(2029, 1, 1, tzinfo=UTC)) < timedelta(hours=1)
+    # The first page may still send once more by the clock that it had.
+    back = datetime(2029, 1, 1, tzinfo=UTC)
+
+    def is_sent_by_that_clock() -> bool:
+        times = (datetime.fromisoformat(body["sent_at"]) for body in site.bodies)
+        return any(abs(sent_at - back) < timedelta(hours=1) for sent_at in times)
+
+    wait_until(is_sent_by_that_clock)
+    assert len(site.events("pageview")) == 2
     # As above, by a clock ahead of the site's.
     wait_until(lambda: kept(page) == 0)
