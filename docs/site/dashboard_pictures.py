@@ -44,7 +44,7 @@ PAGES: Final = (
     Shown("results", "{experiment}", "svg.plot"),
     Shown("charts", "{experiment}", "svg.plot", "section[aria-labelledby=time]"),
     Shown("decide", "{experiment}/ship"),
-    Shown("draft", "{draft}/edit", "text=Compute"),
+    Shown("draft", "{draft}/edit", "main .step"),
     Shown("new-project", "/projects/new"),
     Shown("installation", "{project}/installation"),
     Shown("account", "/account"),
