@@ -4,6 +4,7 @@ Counts are the same on a busy machine, where times are not.
 """
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,14 +82,14 @@ class _CountingCursor:
 
 
 @contextmanager
-def counted_warehouse(only: Warehouse | None = None) -> Iterator[WarehouseWork]:
-    """Count the statements of every warehouse of this process, or of one, inside the block."""
+def counted_warehouse(only: Warehouse) -> Iterator[WarehouseWork]:
+    """Count the statements of a warehouse inside the block; others of this process may be at work, too."""
     work = WarehouseWork()
     opened, closed = ReopeningConnection.open_cursor, ReopeningConnection.close_cursor
 
     def open_cursor(connection: ReopeningConnection) -> object:
         cursor = opened(connection)
-        is_counted = only is None or connection is only._connection  # noqa: SLF001
+        is_counted = connection is only._connection  # noqa: SLF001
         return _CountingCursor(cursor, work) if is_counted else cursor
 
     def close_cursor(connection: ReopeningConnection, cursor: Any) -> None:
@@ -105,19 +106,20 @@ def counted_warehouse(only: Warehouse | None = None) -> Iterator[WarehouseWork]:
 
 
 @contextmanager
-def counted_catalog(only: Database | None = None) -> Iterator[CatalogWork]:
-    """Count the statements of every catalog of this process, or of one, and the documents validated."""
+def counted_catalog(only: Database) -> Iterator[CatalogWork]:
+    """Count the statements of a catalog, and the documents that this thread validates, inside the block."""
     work = CatalogWork()
 
     def count(connection: Connection, *_: object) -> None:
-        if only is None or connection.engine.url == only._backend.engine.url:  # noqa: SLF001
+        if connection.engine.url == only._backend.engine.url:  # noqa: SLF001
             work.statements += 1
 
     def build(text: str, kind: type[Any]) -> Any:
-        work.documents += 1
+        if threading.get_ident() == own:
+            work.documents += 1
         return built(text, kind)
 
-    built = record_from_json
+    built, own = record_from_json, threading.get_ident()
     event.listen(Engine, "before_cursor_execute", count)
     try:
         with patch.object(documents, "record_from_json", build):

@@ -141,7 +141,7 @@ def work_of_loads(catalog: Catalog) -> list[tuple[int, int]]:
         if name:
             catalog.experiments.change("prj_1", "exp_1", partial(replace, name=name), actor="test")
         clock.now += 2
-        with counted_catalog() as work:
+        with counted_catalog(catalog.database) as work:
             cache.with_id("prj_1")
         works.append((work.statements, work.documents))
     return works
@@ -214,7 +214,7 @@ def test_experiments_before_their_start_are_read_when_they_are_forced(catalog: C
     names = {"exp_o0", "other-2", "exp_o1", "unknown", "exp_1"}
     forced = cached.forced_before_start(names, catalog)
     assert [one.id for one in forced] == ["exp_o0", "exp_o2"]
-    with counted_catalog() as work:
+    with counted_catalog(catalog.database) as work:
         assert cached.forced_before_start(names, catalog) == forced
     assert work.statements == 0
 

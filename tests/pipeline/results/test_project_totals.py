@@ -30,7 +30,7 @@ def test_totals_are_read_again_only_after_a_change(store: WorkingStore, project:
         project, an_exposure(first, 0, "v1"), an_exposure(second, 0, "v1"), an_exposure(first, 0, "v2")
     )
     assert totals(store, project) == Totals(2, 0, 2, 0)
-    with counted_warehouse() as warehouse, counted_catalog() as catalog:
+    with counted_warehouse(store.warehouse) as warehouse, counted_catalog(store.catalog.database) as catalog:
         assert totals(store, project) == Totals(2, 0, 2, 0)
     # Of the one minute.
     assert (warehouse.rows_scanned, catalog.documents) == (1, 0)

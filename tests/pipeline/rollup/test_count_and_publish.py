@@ -19,7 +19,7 @@ def work_of_a_refresh(store: WorkingStore, project: Project) -> WarehouseWork:
     """Count the work of the second refresh after a purchase of a known visitor, when all is prepared."""
     for number in range(2):
         store.write(project, a_purchase("v1", event_id=f"p{number}-{len(store.catalog.experiments.ids())}"))
-        with counted_warehouse() as work:
+        with counted_warehouse(store.warehouse) as work:
             store.rollup.refresh(project.id)
     return work
 

@@ -115,10 +115,10 @@ def test_records_of_results_that_stay_are_kept_without_reading_them_again(
     after = [(publications.number(one), publications.changes(one)) for one in ("exp_1", "exp_2")]
     assert [new[0] - old[0] for new, old in zip(after, before, strict=True)] == [1, 1]
     assert [new[1] - old[1] for new, old in zip(after, before, strict=True)] == [0, 1]
-    with counted_warehouse() as work:
+    with counted_warehouse(warehouse) as work:
         assert publications.find_all(["exp_1"]) == {"exp_1": NEWER}
     assert work.statements == 0
-    with counted_warehouse() as work:
+    with counted_warehouse(warehouse) as work:
         assert publications.find_all(["exp_1", "exp_2", "exp_3"]) == {"exp_1": NEWER, "exp_2": OTHER}
         assert publications.find("exp_3") is None
     assert work.statements == 1

@@ -173,7 +173,7 @@ def test_the_rows_that_a_find_reads_do_not_grow_with_the_stored_events(
         catch_up(store.warehouse, project.id, until=until)
         with store.warehouse.cursor() as cursor:
             runs = [] if by_scan else open_runs(cursor, store.settings.event_keys_path, project.id)
-        with counted_warehouse() as work, store.warehouse.cursor() as cursor:
+        with counted_warehouse(store.warehouse) as work, store.warehouse.cursor() as cursor:
             events = TouchedEvents(cursor, f'"{table_name(project.id)}"', after=until, runs=runs)
             # A statement is counted with the next one.
             cursor.execute("SELECT 1")
