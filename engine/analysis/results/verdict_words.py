@@ -48,7 +48,9 @@ class CheckWords:
 
 OUTCOMES: Final[Mapping[tuple[Recommendation, Reason | None], OutcomeWords]] = MappingProxyType(
     {
-        ("ship", None): OutcomeWords("Ship it", "positive", "A variant wins, and is not shown to harm another goal."),
+        ("ship", None): OutcomeWords(
+            "Ship it", "positive", "A variant wins, and is not shown to harm another goal."
+        ),
         ("rollback", None): OutcomeWords(
             "Roll back", "negative", "Every variant loses, or breaks a guardrail."
         ),
