@@ -148,7 +148,7 @@ def _compare(case: Case) -> dict[str, Any]:
                 _measured(partial(refresh, warehouse, experiments), by_scan=bool(number % 2))
             )
         append(warehouse, among=int(case.stored * case.recent))
-        with counted_warehouse() as work:
+        with counted_warehouse(warehouse) as work:
             refresh(warehouse, experiments)
         warehouse.close()
     # The first round fills caches.
