@@ -119,6 +119,7 @@ def open_services(
             ingest=pipeline.ingest,
             rollup=pipeline.rollup,
             results=pipeline.results,
+            due_looks=pipeline.due_looks,
             nights=pipeline.nights,
             snapshots=pipeline.snapshots,
             runner=pipeline.runner,

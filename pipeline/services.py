@@ -15,6 +15,7 @@ from pipeline.clock import utc_now
 from pipeline.erased_keys import remove_erasures
 from pipeline.ingest.ingest import Ingest
 from pipeline.lanes import Lanes
+from pipeline.results.due_looks import DueLooks
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.results.verdict_keeper import VerdictKeeper
@@ -48,6 +49,7 @@ class PipelineServices:
     ingest: Ingest
     rollup: Rollup
     results: Results
+    due_looks: DueLooks
     nights: Nights
     snapshots: Snapshots
     runner: Runner
@@ -119,6 +121,7 @@ def open_pipeline(
             ingest=ingest,
             rollup=rollup,
             results=results,
+            due_looks=DueLooks(results, rollup, catalog.recorded_looks),
             nights=Nights(warehouse, results),
             snapshots=snapshots,
             runner=runner,

@@ -114,7 +114,7 @@ def guide_running_ramps(services: PipelineServices) -> None:
 
 def record_due_looks(services: PipelineServices) -> None:
     """Record the looks that are due, so that verdicts do not depend on reads."""
-    record_looks(services.catalog, services.results, now=services.clock())
+    record_looks(services.catalog, services.due_looks, now=services.clock())
 
 
 def move_bandit_weights(services: PipelineServices) -> bool:

@@ -8,13 +8,13 @@ from functools import cache, partial
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import STARTED
 from engine.design.project import Project
-from pipeline.results.results import Results
+from pipeline.results.due_looks import DueLooks
 from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 
 
-def record_looks(catalog: Catalog, results: Results, *, now: datetime) -> None:
+def record_looks(catalog: Catalog, due_looks: DueLooks, *, now: datetime) -> None:
     """Record the looks that are due at every open experiment, and at those completed without a last look.
 
     Also at ended ones without a verdict for lists, as those of an earlier version. ExceptionGroup of the
@@ -29,15 +29,17 @@ def record_looks(catalog: Catalog, results: Results, *, now: datetime) -> None:
     ]
     # Each project is read once a pass.
     find = cache(catalog.projects.find)
-    run_each({f"experiment {one.id}": partial(_record_look, find, results, one, now) for one in experiments})
+    run_each(
+        {f"experiment {one.id}": partial(_record_look, find, due_looks, one, now) for one in experiments}
+    )
 
 
 def _record_look(
-    find: Callable[[str], Project], results: Results, experiment: Experiment, now: datetime
+    find: Callable[[str], Project], due_looks: DueLooks, experiment: Experiment, now: datetime
 ) -> None:
     # A deleted experiment needs no look.
     with suppress(NotFoundError):
-        results.record_due_look(experiment, find(experiment.project_id), now=now)
+        due_looks.record(experiment, find(experiment.project_id), now=now)
 
 
 def _was_looked_at_since_its_end(experiment: Experiment, last_look: datetime | None) -> bool:

@@ -94,8 +94,6 @@ class Results:
         self._data_dir = settings.data_dir
         self._fresh_read_seconds = settings.fresh_read_seconds
         self.project_totals = ProjectTotals(warehouse, rollup, seconds=settings.fresh_read_seconds)
-        # By experiment, the state in which `record_due_look` analyzed it.
-        self._looked_at: dict[str, tuple[object, ...]] = {}
         self._evidence, self._reports = SharedReads[Evidence](), SharedReads[Report]()
         self._of_segments = SharedReads[SegmentEvidence]()
         for kept in (self._evidence, self._reports, self._of_segments):
@@ -157,30 +155,6 @@ class Results:
             self.verdicts.keep(report, now=read.now, erasures=read.erasures)
         return report
 
-    def record_due_look(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
-        """Record the look that is due, if any, by the events counted so far.
-
-        An experiment is analyzed again after a new running day began, or its results or itself changed.
-        Where not every event is counted in time, the look is that of the time up to which they are.
-        """
-        erasures = self.verdicts.erasures
-        self.bring_up_to_date(experiment, project)
-        publications = self._rollup.publications
-        changes = publications.changes(experiment.id)
-        published = publications.find(experiment.id)
-        if published is None:
-            return
-        day = int(running_days(experiment, until=now))
-        missing = self._missing_sources(experiment)
-        state = (experiment.status, experiment.updated_at, published.fingerprint, changes, day, missing)
-        if self._looked_at.get(experiment.id) == state:
-            return
-        evidence = self.evidence(experiment, project, now=now)
-        at, currency = evidence.as_of or now, project.revenue_currency
-        report = analyze_and_record(experiment, evidence, self._looks, now=at, currency=currency)
-        self.verdicts.keep(report, now=now, erasures=erasures)
-        self._looked_at[experiment.id] = state
-
     def open_visitors(self, experiment: Experiment, project: Project, *, now: datetime) -> int:
         """Count the visitors with an outcome still to come; 0 where no goal's outcome takes days."""
         days = plan_analysis(experiment).known_after
@@ -217,13 +191,13 @@ class Results:
     def _read_evidence(self, read: _Asked) -> Evidence:
         experiment, timezone = read.experiment, read.project.timezone
         days = days_of(experiment, timezone, read.now)
-        missing = self._missing_sources(experiment)
+        missing = self.missing_sources(experiment)
         with self._observing(read) as observation:
             if observation is None:
                 return evidence_of(experiment, aggregates.no_cells(), days)
             found = observation.of_visitors(read.segment, days=days, timezone=timezone)
             # Also of an import that began or ended while these were counted.
-            missing += self._missing_sources(experiment, None if read.fresh_at else observation.as_of)
+            missing += self.missing_sources(experiment, None if read.fresh_at else observation.as_of)
         return replace(found, missing_sources=tuple(sorted({*missing}))) if missing else found
 
     def distribution(
@@ -310,7 +284,7 @@ class Results:
             is_over=is_over(experiment, now),
             last_days=(*last_days(experiment, goals, now, project.timezone).items(),),
             minute=int(now.timestamp()) // 60,
-            missing_sources=self._missing_sources(experiment),
+            missing_sources=self.missing_sources(experiment),
         )
 
     def _fresh_version(self, read: _Asked) -> ResultsVersion | None:
@@ -333,7 +307,7 @@ class Results:
             project.id, self._fresh_read_seconds
         )
 
-    def _missing_sources(
+    def missing_sources(
         self, experiment: Experiment, counted_until: datetime | None = None
     ) -> tuple[str, ...]:
         """Name the sources that an open experiment waits for."""

@@ -94,7 +94,7 @@ def changes_of(reader: Reader, other: Catalog) -> list[Callable[[], object]]:
         lambda: change_project(reporting_timezone="Pacific/Auckland" if reader.now.minute % 2 else None),
         lambda: change_project(settings={"revenue_currency": "EUR" if reader.now.minute % 2 else "USD"}),
         lambda: reader.store.rollup.rebuild(reader.project.id),
-        lambda: reader.store.results.record_due_look(
+        lambda: reader.store.due_looks.record(
             reader.arguments(None, reader.now)["experiment"], reader.project, now=reader.now
         ),
     ]

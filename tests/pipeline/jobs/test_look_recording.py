@@ -14,7 +14,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, StopConditions
 from engine.design.project import Project
 from pipeline.jobs.jobs import JOBS
-from pipeline.results import results
+from pipeline.results import due_looks
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.store.warehouse.visitors import result_table
@@ -210,7 +210,7 @@ def test_experiment_is_analyzed_only_after_something_changed(
             analyzed.append(now)
         return analyze_and_record(one, *arguments, now=now, **others)
 
-    monkeypatch.setattr(results, "analyze_and_record", count)
+    monkeypatch.setattr(due_looks, "analyze_and_record", count)
     days = SimulatedDays(experiment, (0.3, 0.3))
     times = [STARTED + hours * DAY / 24 for hours in (24, 25, 26, 47, 48, 49, 72)]
     service.run_at(times[0], *days.arrive(0), project=project)

@@ -67,7 +67,7 @@ def described(folder: Path) -> tuple[Path, Path]:
 
 
 def run_jobs(store: WorkingStore) -> None:
-    record_looks(store.catalog, store.results, now=utc_now())
+    record_looks(store.catalog, store.due_looks, now=utc_now())
     complete_at(VISITOR_LIMIT, store.catalog, store.results, now=utc_now())
     complete_at_plan(store.catalog, store.results, now=utc_now())
 

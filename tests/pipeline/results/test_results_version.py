@@ -30,7 +30,7 @@ Change = Callable[[WorkingStore, Project, Experiment], object]
 CHANGES: dict[str, Change] = {
     "an event": lambda store, project, experiment: store.write(project, an_exposure(experiment, 1, "v2")),
     "a rebuild": lambda store, project, _: store.rollup.rebuild(project.id),
-    "a recorded look": lambda store, project, experiment: store.results.record_due_look(
+    "a recorded look": lambda store, project, experiment: store.due_looks.record(
         experiment, project, now=STARTED + timedelta(days=1, hours=3)
     ),
     "an edit": lambda store, _, experiment: store.change(experiment, name="Another"),

@@ -97,7 +97,7 @@ def after_each_write(store: WorkingStore, act: Callable[[str], None]) -> None:
 
 
 def a_tick(store: WorkingStore, _written: str = "") -> None:
-    record_looks(store.catalog, store.results, now=utc_now())
+    record_looks(store.catalog, store.due_looks, now=utc_now())
 
 
 def days_of(look: RecordedLook) -> float:

@@ -143,7 +143,7 @@ def test_a_look_is_recorded_of_what_was_handed_in_and_nights_need_no_events(
 ) -> None:
     experiment = store.add_experiment(project, statistics=Statistics(sequential="always_valid"))
     hand_in(store, project, experiment, plain_sums(project, experiment))
-    store.results.record_due_look(experiment, project, now=LATER)
+    store.due_looks.record(experiment, project, now=LATER)
     (look,) = store.catalog.recorded_looks.of(experiment.id)
     assert look.taken_at == NOW
     # There is no event to check or count.
