@@ -6,6 +6,7 @@ from datetime import datetime
 from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment
 from engine.design.pauses import Pause
+from engine.design.ramp import Ramp, TakenStep
 from engine.vocabulary import Status
 
 
@@ -28,7 +29,8 @@ class UnitsRecord:
 class ServiceRecord:
     """Facts of an experiment that a service ran; it is judged as at `now`.
 
-    Running days are those from `started_at` to `completed_at` or `now`, without `pauses`.
+    Running days are those from `started_at` to `completed_at` or `now`, without `pauses`; plans count
+    the steps of a `ramp` that were taken, and those to come.
     `several_variants`, `identity_conflicts` and `bots` are the visitors excluded, who have no row. `units`
     are those that are compared; None where visitors are.
     """
@@ -38,6 +40,8 @@ class ServiceRecord:
     started_at: datetime
     completed_at: datetime | None = None
     pauses: tuple[Pause, ...] = ()
+    ramp: Ramp | None = None
+    ramp_steps: tuple[TakenStep, ...] = ()
     several_variants: int = 0
     identity_conflicts: int = 0
     bots: int = 0
@@ -53,6 +57,8 @@ class ServiceRecord:
             started_at=self.started_at,
             completed_at=self.completed_at,
             pauses=self.pauses,
+            ramp=self.ramp,
+            ramp_steps=self.ramp_steps,
         )
 
     def complete_evidence(self, evidence: Evidence) -> Evidence:

@@ -72,6 +72,8 @@ def _course(
             started_at=entry.started_at,
             completed_at=entry.completed_at,
             pauses=entry.pauses,
+            ramp=entry.ramp,
+            ramp_steps=entry.ramp_steps,
             several_variants=entry.several_variants,
             identity_conflicts=entry.identity_conflicts,
             bots=entry.bots,

@@ -110,6 +110,8 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         identity_conflicts=counts.get(IDENTITY_CONFLICT, 0),
         bots=counts.get(FLAGGED_AS_BOT, 0),
         pauses=experiment.pauses,
+        ramp=experiment.ramp,
+        ramp_steps=experiment.ramp_steps,
         looks=looks,
         units=_units(cursor, experiment, counts),
         **files,

@@ -10,6 +10,7 @@ import msgspec
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.analysis_settings import Statistics
 from engine.design.pauses import Pause
+from engine.design.ramp import Ramp, TakenStep
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.service_record import UnitsRecord
 from engine.measures.measure_table import CONFIG_MEASURES
@@ -127,6 +128,8 @@ class SnapshotExperiment:
     identity_conflicts: int = 0
     bots: int
     pauses: tuple[Pause, ...] = ()
+    ramp: Ramp | None = None
+    ramp_steps: tuple[TakenStep, ...] = ()
     looks: tuple[RecordedLook, ...] | None = None
     units: UnitsRecord | None = None
     visitors: DataFile

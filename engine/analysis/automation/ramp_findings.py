@@ -12,6 +12,7 @@ from engine.analysis.decision.experiment_decision import Decision, decide_experi
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.health.checks import check_health
+from engine.analysis.results.verdict_words import CHECK_WORDS
 from engine.design.experiment import Experiment
 from engine.design.ramp_harm import Finding
 
@@ -27,7 +28,11 @@ def ramp_findings(
     """
     data = prepare(experiment, evidence, now=now, looks=looks)
     alarms = [check for check in check_health(data, now) if check.status == "alarm"]
-    found = [Finding(name=check.check, message=check.message, is_harm=False) for check in alarms]
+    # Not its message, which may quote what a visitor sent: it is kept with the experiment.
+    found = [
+        Finding(name=one.check, message=f"The check “{CHECK_WORDS[one.check].label}” alarms.", is_harm=False)
+        for one in alarms
+    ]
     if data.plan.primary is None or data.plan.control is None:
         return found
     decision = decide_experiment(data, assess_significance(data), has_alarm=bool(alarms))

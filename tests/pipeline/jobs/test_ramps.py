@@ -98,6 +98,7 @@ def test_a_data_alarm_holds_the_traffic_and_is_told(store: WorkingStore, project
     (alarm,) = held.ramp_harm
     assert alarm.action == "tell"
     assert "sample_ratio" in alarm.findings
+    assert "The check “Sample ratio” alarms." in alarm.message
 
 
 def test_an_experiment_that_was_changed_meanwhile_is_left_to_the_next_run(

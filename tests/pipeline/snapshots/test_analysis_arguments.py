@@ -16,6 +16,7 @@ from engine.design import lifecycle
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.ramp import Ramp, RampStep, TakenStep
 from engine.frames.analyze import analyze_frame
 from pipeline.jobs.jobs import JOBS
 from pipeline.snapshots.manifest import SnapshotExperiment
@@ -165,6 +166,18 @@ def test_pauses_before_the_plan_do_not_run(service: Service, project: Project) -
     resumed = assert_notebook_agrees(service, experiment, project)
     assert (resumed.plan.running_days, resumed.plan.is_reached) == (5.0, False)
     assert action(resumed) == ("keep_running", None)
+
+
+def test_steps_of_a_ramp_count_in_notebooks_too(service: Service, project: Project) -> None:
+    ramp = Ramp(steps=(RampStep(percent=5, hours=24 * 5), RampStep(percent=50)))
+    taken = (TakenStep(percent=5, started_at=STARTED),)
+    experiment = service.store.add_experiment(
+        project, goals=GOALS, ramp=ramp, ramp_steps=taken, traffic_allocation=5
+    )
+    service.live(SimulatedDays(experiment, (0.3, 0.3)), project, last=3)
+    served, found = service.served(experiment, project), report_of(service.snapshot(project), experiment)
+    assert judged(found) == judged(served)
+    assert found.plan.tuned_to == served.plan.tuned_to
 
 
 def test_experiment_ended_early_is_a_hint_in_notebooks(service: Service, project: Project) -> None:
