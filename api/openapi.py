@@ -36,7 +36,7 @@ from api.schemas.inputs import (
     WEBHOOK_INPUT,
     Body,
 )
-from engine.validation.check import NULL, Schema
+from engine.validation.check import NULL, Schema, or_null
 
 BODIES: Final = (
     PROJECT_INPUT,
@@ -139,7 +139,7 @@ def _summarize(document: dict[str, Any]) -> None:
 
 
 def _body_components(answers: Mapping[str, Schema]) -> dict[str, Schema]:
-    models = {model.__name__: model.model_json_schema(ref_template=REFERENCE + "{model}") for model in MODELS}
+    models = {model.__name__: _model_component(model) for model in MODELS}
     generated = {name: schema for body in BODIES for name, schema in body.components.items()}
     for name in generated.keys() & answers.keys():
         # Answers may gain fields, so a component of both bodies and answers stays open to more.
@@ -147,6 +147,15 @@ def _body_components(answers: Mapping[str, Schema]) -> dict[str, Schema]:
         del open_schema["additionalProperties"]
         generated[name] = open_schema
     return {**models, **generated}
+
+
+def _model_component(model: type[BaseModel]) -> Schema:
+    """Describe a body: null is taken where a field may be left out, and does the same."""
+    component = model.model_json_schema(ref_template=REFERENCE + "{model}")
+    required = component.get("required", ())
+    fields = component["properties"].items()
+    component["properties"] = {name: field if name in required else or_null(field) for name, field in fields}
+    return component
 
 
 def _remove_foreign_errors(document: dict[str, Any]) -> None:

@@ -19,8 +19,8 @@ PartId = Annotated[
     str,
     text(64),
     filled_in(
-        optional(unchecked(type="string")).described(
-            "Required to update a paused experiment; assigned on creation.",
+        optional(unchecked()).described(
+            "Required to update a paused experiment; ignored on creation, which assigns one.",
             example="chg_n6d4wrpk3vq7xm2c5tzh",
         )
     ),

@@ -12,7 +12,7 @@ FindProblems = Callable[[object], Iterable[Problem]]
 """Takes any value at all and yields its problems; their paths are relative to it, "" the value itself."""
 DEFINITIONS = "#/$defs/"
 NULL: Schema = {"type": "null"}
-_NOTES = frozenset({"description", "examples"})
+_NOTES = frozenset({"title", "description", "examples", "default"})
 
 
 @dataclass(frozen=True, slots=True)

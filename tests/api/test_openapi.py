@@ -78,6 +78,14 @@ def test_parameters_are_left_out_rather_than_null(document: dict[str, Any]) -> N
     assert not [one for one in parameters if "null" in str(one["schema"])]
 
 
+def test_a_field_of_an_account_body_is_left_out_or_null(document: dict[str, Any]) -> None:
+    for name in ("ApiKeyInput", "MemberInput"):
+        schema = document["components"]["schemas"][name]
+        optional = schema["properties"].keys() - set(schema["required"])
+        assert optional
+        assert all({"type": "null"} in schema["properties"][key]["anyOf"] for key in optional)
+
+
 def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
     text = json.dumps(document)
     names = {part.partition('"')[0] for part in text.split('"#/components/schemas/')[1:]}

@@ -56,9 +56,16 @@ def test_every_part_gets_an_id() -> None:
 
 def test_the_ids_of_a_copied_experiment_are_not_taken_over() -> None:
     experiment = draft(
-        {"name": "x", "variants": [{"id": "var_old", "name": "A"}, {"id": "var_old", "name": "B"}]}
+        {
+            "name": "x",
+            "variants": [
+                {"id": "var_old", "name": "A"},
+                {"id": "var_old", "name": "B"},
+                {"id": {}, "name": "C"},
+            ],
+        }
     )
-    assert [variant.id for variant in experiment.variants] == ["var_1", "var_2"]
+    assert [variant.id for variant in experiment.variants] == ["var_1", "var_2", "var_3"]
 
 
 def test_the_first_variant_is_the_control_and_the_first_goal_primary_unless_marked() -> None:
