@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Query, Request
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from api.bodies.reader import content_encoding_of, media_type_of
@@ -25,6 +25,7 @@ from api.routes.exports import MEDIA_TYPES
 from api.routes.imports.import_body import begin_upload, receive
 from api.schemas.envelopes import Single
 from api.schemas.experiment_sums import Sums, SumsChange
+from api.schemas.query_times import QueryTime
 from pipeline.results.outside.outside_sums import OutsideSums
 from pipeline.results.outside.publish_sums import fingerprint_to_count_by, publish_sums
 from pipeline.results.outside.sums_file import MOST_BYTES, read_table
@@ -54,8 +55,8 @@ class SumsQuery(BaseModel):
     fingerprint: str = Field(
         min_length=1, max_length=64, description="Of the counting rules, as `get_sums` has it."
     )
-    watermark: AwareDatetime = Field(description="Time up to which every event is counted, RFC 3339.")
-    last_exposed_at: AwareDatetime | None = Field(None, description="Time of the newest first exposure.")
+    watermark: QueryTime = Field(description="Time up to which every event is counted, RFC 3339.")
+    last_exposed_at: QueryTime | None = Field(None, description="Time of the newest first exposure.")
     take_over: bool = Field(
         default=False,
         description="Take the place of what this service has counted from its own events, for good.",

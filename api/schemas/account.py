@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.schemas.experiments import ExperimentDetail
 from api.schemas.metrics import Metric
 from api.schemas.projects import Project
+from api.schemas.query_times import QueryTime
 from pipeline.store.catalog import accounts, audit, members
 from pipeline.store.catalog.audit import BESIDE_CHANGES, Action, AuditFilter
 from pipeline.store.catalog.members import Role
@@ -170,8 +171,8 @@ class AuditQuery(BaseModel):
     project_id: Annotated[
         str | None, Field(description="Only a project, and what it has or had.", max_length=64)
     ] = None
-    since: Annotated[AwareDatetime | None, Field(description="From this time on.")] = None
-    until: Annotated[AwareDatetime | None, Field(description="Before this time.")] = None
+    since: Annotated[QueryTime | None, Field(description="From this time on.")] = None
+    until: Annotated[QueryTime | None, Field(description="Before this time.")] = None
     page: Annotated[int, Field(ge=1, description="Number of the page, from 1.")] = 1
 
     @property
