@@ -260,6 +260,10 @@ TESTED_BY = {
     "pipeline/sources/tables.py": "tests/pipeline/sources/test_disk_files.py",
     "pipeline/store/source_databases/duckdb_file.py": "tests/pipeline/sources/test_locations.py",
     "pipeline/store/source_databases/queries.py": "tests/pipeline/sources/test_locations.py",
+    "pipeline/store/source_databases/spark_query.py": "tests/pipeline/warehouse/test_spark_warehouse.py",
+    "pipeline/store/source_databases/warehouse_drivers.py": (
+        "tests/pipeline/store/source_databases/test_driver_query.py"
+    ),
     "pipeline/ingest/submissions.py": "tests/pipeline/ingest/test_ingest.py",
 }
 

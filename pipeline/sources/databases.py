@@ -1,9 +1,11 @@
-"""Tables and queries of databases: DuckDB files and PostgreSQL."""
+"""Tables and queries of databases: DuckDB files, PostgreSQL, and the engines of warehouses."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -11,11 +13,16 @@ from pipeline.sources import tables
 from pipeline.sources.disk_files import FileState, changed, state_of
 from pipeline.sources.tables import Chunk, UnreadableSourceError, numbered_chunks
 from pipeline.store.source_databases.queries import Query, RunStatement, SourceDatabaseError
+from pipeline.store.source_databases.warehouse_drivers import DRIVERS
+
+POSTGRESQL: Final = ("postgresql://", "postgres://")
+SPARK: Final = ("sc", "spark")
+WAREHOUSES: Final = tuple(f"{scheme}://" for scheme in (*SPARK, *DRIVERS))
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
-    """Rows of a query of a DuckDB file, or of PostgreSQL where `location` is a URL; lines are its rows."""
+    """Rows of a query of a DuckDB file, or of a server where `location` is a URL; lines are its rows."""
 
     location: Path | str
     query: Query
@@ -62,6 +69,8 @@ class DatabaseTable:
             from pipeline.store.source_databases.duckdb_file import duckdb_session  # noqa: PLC0415
 
             return duckdb_session(self.location, self.query)
+        if not self.location.startswith(POSTGRESQL):
+            raise UnreadableSourceError(f"{self.name} is only read; a state is kept in PostgreSQL and DuckDB")
         try:
             from pipeline.store.source_databases.postgresql_query import postgresql_session  # noqa: PLC0415
         except ImportError:
@@ -78,6 +87,16 @@ class DatabaseTable:
             from pipeline.store.source_databases.duckdb_file import read_duckdb_file  # noqa: PLC0415
 
             return read_duckdb_file(self.location, self.query, rows=tables.CHUNK_ROWS, columns=columns)
+        scheme = self.location.partition("://")[0]
+        if scheme in SPARK:
+            from pipeline.store.source_databases.spark_query import read_spark  # noqa: PLC0415 - an extra
+
+            return read_spark(self.location, self.query, rows=tables.CHUNK_ROWS, columns=columns)
+        if driver := DRIVERS.get(scheme):
+            from pipeline.store.source_databases.driver_query import read_by_driver  # noqa: PLC0415 - Polars
+
+            address = urlsplit(self.location)
+            return read_by_driver(driver, address, self.query, rows=tables.CHUNK_ROWS, columns=columns)
         try:
             from pipeline.store.source_databases.postgresql_query import read_postgresql  # noqa: PLC0415
         except ImportError:

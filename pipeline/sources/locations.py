@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from pipeline.sources.databases import DatabaseTable
+from pipeline.sources.databases import POSTGRESQL, WAREHOUSES, DatabaseTable
 from pipeline.sources.disk_files import FORMATS, FileTable
 from pipeline.sources.lakes import DeltaTable, IcebergTable
 from pipeline.sources.tables import Table, UnreadableSourceError
 from pipeline.store.source_databases.queries import Query
 
-_POSTGRESQL: Final = ("postgresql://", "postgres://")
 _S3: Final = "s3://"
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 _UNKNOWN_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -42,13 +41,15 @@ def find_tables(locations: Sequence[str], *, query: Query | None = None, base: P
 
 def is_url(location: str) -> bool:
     """Tell whether a location is an address, and no path."""
-    return location.startswith((*_POSTGRESQL, _S3, _ICEBERG))
+    return location.startswith((*POSTGRESQL, *WAREHOUSES, _S3, _ICEBERG))
 
 
 def _tables_at(location: str, query: Query | None, base: Path) -> Sequence[Table]:
-    if location.startswith(_POSTGRESQL):
+    if location.startswith(POSTGRESQL):
         name = _without_credentials(location)
         return [DatabaseTable(location, _required(query, name), name)]
+    if location.startswith(WAREHOUSES):
+        return [_of_warehouse(location, query)]
     path = base / location
     is_database = location.lower().endswith(".duckdb")
     if is_database:
@@ -62,6 +63,13 @@ def _tables_at(location: str, query: Query | None, base: Path) -> Sequence[Table
     if location.startswith(_ICEBERG):
         return [_of_catalog(location)]
     return _s3_tables(location) if location.startswith(_S3) else _local_tables(path, location)
+
+
+def _of_warehouse(location: str, query: Query | None) -> DatabaseTable:
+    name = re.sub(r"://[^/]*@", "://", location).partition("?")[0]
+    if query is None or query.sql is None:
+        raise UnreadableSourceError(f"{name} is a warehouse; give a query in its dialect by --sql")
+    return DatabaseTable(location, query, name)
 
 
 def _of_catalog(location: str) -> IcebergTable:

@@ -16,9 +16,21 @@ _Text = Annotated[str, Field(min_length=1)]
 _KEYS: Final = frozenset(
     (
         *("kind", "location", "project", "dialect", "experiments", "exposures", "events"),
-        *("max_rows", "max_rows_a_month", "timeout_seconds", "state_schema"),
+        *("max_rows", "max_rows_a_month", "max_bytes_billed", "timeout_seconds", "state_schema"),
     )
 )
+_OF_SCHEMES: Final[Mapping[str, DialectName]] = {
+    "sc": "spark",
+    "spark": "spark",
+    "clickhouse": "clickhouse",
+    "databricks": "databricks",
+    "snowflake": "snowflake",
+    "bigquery": "bigquery",
+}
+
+
+def _of_file(location: str) -> DialectName:
+    return "duckdb" if location.lower().endswith(".duckdb") else "postgresql"
 
 
 class WarehouseTable(BaseModel):
@@ -41,7 +53,9 @@ class WarehouseSource(Source):
     """A warehouse: its location, and the tables that are counted there by statements in its dialect.
 
     A count of more than `max_rows` rows is refused, and one that would make the rows that statements read in
-    a month, in UTC, more than `max_rows_a_month`. A statement is ended after `timeout_seconds`.
+    a month, in UTC, more than `max_rows_a_month`. BigQuery refuses a statement that would be billed for more
+    than `max_bytes_billed`; one of `max_rows` and it is required. A statement is ended after
+    `timeout_seconds`.
     Times without an offset are in UTC. In the `state_schema`, visitors and their events that count are kept
     from night to night.
     """
@@ -49,8 +63,9 @@ class WarehouseSource(Source):
     kind: Literal["warehouse"]
     location: _Text
     dialect: DialectName | None = None
-    max_rows: int = Field(ge=1)
+    max_rows: int | None = Field(default=None, ge=1)
     max_rows_a_month: int | None = Field(default=None, ge=1)
+    max_bytes_billed: int | None = Field(default=None, ge=1)
     state_schema: _Text | None = None
     timeout_seconds: int = Field(default=1800, ge=1, le=86_400)
     columns: Columns = Columns()
@@ -86,7 +101,17 @@ class WarehouseSource(Source):
             own["experiments"] = self.experiments
         return Source.model_validate({**fields, **own})
 
+    @property
+    def engine(self) -> DialectName:
+        """The dialect that is named, or that of the location."""
+        scheme = self.location.partition("://")[0]
+        return self.dialect or _OF_SCHEMES.get(scheme) or _of_file(self.location)
+
     def _problems(self) -> Iterator[str]:
+        if self.max_rows is None and self.max_bytes_billed is None:
+            yield "max_rows is missing, above which a count is refused"
+        if self.max_bytes_billed is not None and self.engine != "bigquery":
+            yield "max_bytes_billed is for BigQuery alone; set max_rows"
         yield from (f"{key} is not for kind = 'warehouse'" for key in sorted(self.model_fields_set - _KEYS))
         named = {"exposures": self.exposures} | {
             f"events[{place}]": one for place, one in enumerate(self.events)

@@ -28,7 +28,8 @@ class Watermark(msgspec.Struct, frozen=True, kw_only=True):
 
     `meaning` is that of its description. A source of exposures has the ids of their `experiments`, and
     `awaits` the sources of events that were not imported since it brought new ones. The statements of a
-    warehouse read `month_rows` in its last `month`, such as `2026-11`.
+    warehouse read `month_rows` in its last `month`, such as `2026-11`; `bytes_billed` are those of its last
+    run, where its engine tells.
     """
 
     imported_at: datetime
@@ -41,6 +42,7 @@ class Watermark(msgspec.Struct, frozen=True, kw_only=True):
     awaits: tuple[str, ...] = ()
     month: str | None = None
     month_rows: int = 0
+    bytes_billed: int | None = None
 
 
 NEVER_IMPORTED: Final = Watermark(

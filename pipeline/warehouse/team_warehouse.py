@@ -36,14 +36,24 @@ def _charge_nothing() -> None:
     """Charge no rows: those of statements that do not count."""
 
 
+def _note_nothing(_: int) -> None:
+    """Note no bytes: nobody asks for them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A statement as its comment names it, with the charge of the rows that it reads."""
+    """A statement as its comment names it, with the charge of the rows that it reads.
+
+    `note_billed` takes the bytes that were billed, where the engine tells, or would be, of a statement that
+    `is_planned` alone.
+    """
 
     project_id: str
     run_id: str
     what: str = ""
     charge: Callable[[], None] = _charge_nothing
+    note_billed: Callable[[int], None] = _note_nothing
+    is_planned: bool = False
     was_retried: bool = False
 
 
@@ -69,10 +79,7 @@ class TeamWarehouse:
     @property
     def dialect(self) -> Dialect:
         """The dialect that the file names, or that of its location."""
-        if self.source.dialect is not None:
-            return DIALECTS[self.source.dialect]
-        is_file = self.source.location.lower().endswith(".duckdb")
-        return DIALECTS["duckdb" if is_file else "postgresql"]
+        return DIALECTS[self.source.engine]
 
     def in_dialect(self, name: str) -> "TeamWarehouse":
         """Write its statements in another dialect, of the DIALECTS."""
@@ -121,6 +128,9 @@ class TeamWarehouse:
             comment=f"truelift {asked.project_id} {asked.run_id} {asked.what}",
             session=self.dialect.session(ceil(seconds)),
             timeout_seconds=seconds,
+            most_bytes=self.source.max_bytes_billed,
+            is_planned=asked.is_planned,
+            on_billed=asked.note_billed,
         )
 
     def _read(self, sql: str, asked: "Asked", seconds: float) -> list[Row]:
@@ -134,7 +144,7 @@ class TeamWarehouse:
         """Return how many rows are to be counted; UnreadableSourceError where they are more than max_rows."""
         counted = row_count(self.tables, self.dialect).sql(self.dialect.name)
         rows = sum(int(number) for (number,) in self.answer(counted, replace(asked, what="rows")))
-        if rows > self.source.max_rows:
+        if self.source.max_rows is not None and rows > self.source.max_rows:
             raise UnreadableSourceError(
                 f"{self.defined.name} has {rows:,} rows, and max_rows is {self.source.max_rows:,}: read "
                 "fewer of them, by sql with a condition on the time, or allow more"

@@ -1,7 +1,7 @@
 """Check of a described warehouse: its rows and variants, and whether its engine plans the statements."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,11 +22,15 @@ _ASKED = Asked(project_id=_NO_PROJECT, run_id="check", what="plan")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedWarehouse:
-    """A usable warehouse: its rows, the variants of each experiment, and those whose statements it plans."""
+    """A usable warehouse: its rows, the variants of each experiment, and those whose statements it plans.
+
+    `bytes_planned` are those that the statements would be billed for, where the engine tells.
+    """
 
     name: str
     dialect: str
     rows: int
+    bytes_planned: int | None
     variants: dict[str, list[str]]
     planned: tuple[str, ...]
 
@@ -37,6 +41,7 @@ class CheckedWarehouse:
             "kind": "warehouse",
             "dialect": self.dialect,
             "rows": self.rows,
+            "bytes_planned": self.bytes_planned,
             "experiments": [
                 {"name": name, "variants": variants, "is_planned": name in self.planned}
                 for name, variants in self.variants.items()
@@ -52,17 +57,20 @@ def check_warehouse(defined: DefinedSource, *, now: datetime) -> CheckedWarehous
     warehouse = TeamWarehouse.of(defined)
     rows = warehouse.require_few_rows(_ASKED)
     seen, _ = warehouse.seen(_ASKED)
-    planned = []
+    planned, billed = list[str](), list[int]()
+    asked = replace(_ASKED, is_planned=True, note_billed=billed.append)
     for experiment in _drafts(warehouse, seen, now):
         rules = CountingRules.of(_project(now))
         statement = warehouse.statement([(experiment, rules)], epoch_microseconds(now))
         # Planned in full, and ended before the first row is read.
-        warehouse.answer(statement.planned_sql(), _ASKED)
+        sql = statement.planned_sql() if warehouse.dialect.explain else statement.sql()
+        warehouse.answer(sql, asked)
         planned.append(experiment.name)
     return CheckedWarehouse(
         name=defined.name,
         dialect=warehouse.dialect.name,
         rows=rows,
+        bytes_planned=sum(billed) if billed else None,
         variants={name: sorted(variants) for name, variants in sorted(seen.variants.items())},
         planned=tuple(planned),
     )

@@ -50,7 +50,8 @@ def count_warehouse(
     Raises UnreadableSourceError, ImportRefusedError, InvalidDesignError, and what `publish_sums` raises.
     """
     warehouse, now = TeamWarehouse.of(defined), utc_now()
-    asked = Asked(project_id=project.id, run_id=run_id)
+    billed = list[int]()
+    asked = Asked(project_id=project.id, run_id=run_id, note_billed=billed.append)
     rows = warehouse.require_few_rows(asked)
     seen, last = warehouse.seen(asked)
     found = find_or_draft(store, project, warehouse.source, seen, now=now)
@@ -76,7 +77,8 @@ def count_warehouse(
     sums, drifted = _count(store, warehouse, project, exposed, asked)
     newest = max(map(from_epoch_microseconds, last.values()), default=None)
     charged = read_watermarks(data_dir, project.id).get(defined.name, NEVER_IMPORTED)
-    watermark = with_changes(charged, imported_at=now, newest_at=newest, rows=rows)
+    bytes_billed = sum(billed) if billed else None
+    watermark = with_changes(charged, imported_at=now, newest_at=newest, rows=rows, bytes_billed=bytes_billed)
     write_watermark(data_dir, project.id, defined.name, watermark)
     return ImportedSource(
         name=defined.name,

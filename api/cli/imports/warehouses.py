@@ -79,7 +79,9 @@ def verify(file: FileOption, as_json: AsJson = False) -> None:
 
 def print_checked(checked: "CheckedWarehouse") -> None:
     """Print a warehouse that was checked."""
-    out.print(f"{checked.name}: {checked.rows:,} rows in {checked.dialect}", highlight=False)
+    planned = checked.bytes_planned
+    billed = "" if planned is None else f", {planned:,} bytes billed a count"
+    out.print(f"{checked.name}: {checked.rows:,} rows in {checked.dialect}{billed}", highlight=False)
     for name, variants in checked.variants.items():
         plan = (
             "its statement is planned" if name in checked.planned else "found by its name when it is counted"

@@ -47,7 +47,8 @@ class Query:
 
     `most_rows` are enough of them, where not all are to be copied. `comment` is sent before the statement,
     for those who watch the server, and `session` are statements of its session. All of it takes at most
-    `timeout_seconds`.
+    `timeout_seconds`. An engine that bills bytes refuses to read more than `most_bytes`, and tells those that
+    it read to `on_billed`; or where the statement `is_planned` alone, those that it would read.
     """
 
     table: str | None = None
@@ -56,6 +57,14 @@ class Query:
     comment: str = ""
     session: tuple[str, ...] = ()
     timeout_seconds: float | None = None
+    most_bytes: int | None = None
+    is_planned: bool = False
+    on_billed: Callable[[int], None] | None = None
+
+    def note_billed(self, count: int | None) -> None:
+        """Tell the bytes that were read, where the engine bills them."""
+        if self.on_billed is not None and count is not None:
+            self.on_billed(count)
 
     @property
     def statement(self) -> str:

@@ -282,6 +282,7 @@ def test_an_experiment_that_no_one_described_is_refused_by_its_name(
     ("before", "after", "problem"),
     [
         ("max_rows = 10_000", "", "max_rows is missing"),
+        ("max_rows = 10_000", "max_bytes_billed = 1", "max_bytes_billed is for BigQuery"),
         ('visitor = "visitor"', 'user = "visitor"', "no statement follows"),
         ('table = "orders"', 'table = "orders"\nsql = "SELECT 1"', r"events\[0\] has a table or sql"),
         ('variant = "arm"', "", "columns.variant is missing"),
