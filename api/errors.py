@@ -20,6 +20,7 @@ from pipeline.results.filters import InvalidFilterError
 from pipeline.runs.uploads import UploadsFullError, UploadTooLargeError
 from pipeline.store.catalog.errors import (
     CatalogBusyError,
+    GroupInUseError,
     InvalidRecordError,
     KeyInUseError,
     KeyReusedError,
@@ -73,6 +74,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "no_rollout": ErrorCode(422),
     "sharing_forbidden": ErrorCode(422, (SharingForbiddenError,)),
     "metric_in_use": ErrorCode(422, (MetricInUseError,)),
+    "group_in_use": ErrorCode(422, (GroupInUseError,)),
     "rules_changed": ErrorCode(422),
     "older_sums": ErrorCode(422),
     "counted_here": ErrorCode(422),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from engine.design.exclusion.exclusion_group import ExclusionGroup
 from engine.design.experiment import Experiment
 from engine.design.goal import Goal
 from engine.design.project import Project
@@ -69,6 +70,13 @@ def an_experiment(*, weights: Sequence[float] = (1, 1), **overrides: Any) -> Exp
         **_TIMES[overrides.get("status", "draft")],
     }
     return Experiment(**{**defaults, **overrides})
+
+
+def a_group(**overrides: Any) -> ExclusionGroup:
+    """Build an exclusion group, whose salt is its id."""
+    times = {"created_at": STARTED, "updated_at": STARTED}
+    defaults = {"id": "grp_1", "project_id": "prj_1", "name": "Checkout", **times}
+    return ExclusionGroup(**{**defaults, "salt": overrides.get("id", "grp_1"), **overrides})
 
 
 def a_project(**overrides: Any) -> Project:

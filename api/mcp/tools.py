@@ -48,6 +48,11 @@ JOINED: Final[Mapping[str, tuple[str, str]]] = {
     "create_share_link": ("update_experiment", "share"),
     "list_share_links": ("get_experiment", "share_links"),
     "revoke_share_link": ("update_experiment", "link_id"),
+    "get_group": ("list_experiments", "group_id"),
+    "list_groups": ("list_experiments", "groups"),
+    "update_group": ("create_experiment", "group_id"),
+    "create_group": ("create_experiment", "create_group"),
+    "delete_group": ("delete_experiment", "group_id"),
     "end_experiment_rollout": ("complete_experiment", "end_rollout"),
 }
 CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."
@@ -109,15 +114,20 @@ def operations_of(app: FastAPI) -> dict[str, Operation]:
 
 
 def _joined(operation: Operation, argument: str, other: Operation) -> Operation:
-    """Join another operation, whose arguments the tool then takes, too; none of them is required."""
+    """Join another operation, whose arguments the tool then takes, too; none of them is required.
+
+    Nor are ids that only the tool's own operation takes.
+    """
     schema = operation.tool.input_schema
+    ids = {name for name, (location, _) in operation.locations.items() if location == "path"}
+    required = [one for one in schema["required"] if one not in ids - other.locations.keys()]
     asking = {argument: {"type": "boolean"}} | other.tool.input_schema["properties"]
     # What both take is described as the tool does: without the argument nothing else is asked.
     properties = {**asking, **schema["properties"]}
     tool = operation.tool.model_copy(
         update={
             "description": f"{operation.tool.description} With `{argument}`: {other.tool.description}",
-            "input_schema": {**schema, "properties": properties},
+            "input_schema": {**schema, "properties": properties, "required": required},
         }
     )
     return replace(operation, tool=tool, joined={**operation.joined, argument: other})

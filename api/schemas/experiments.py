@@ -176,6 +176,13 @@ class Ramp(BaseModel):
     )
 
 
+class GroupShare(BaseModel):
+    """The exclusion group of an experiment, and its part of it."""
+
+    id: str = Field(description="Id of the group.", examples=["grp_q7xm2c5tzhn6d4wrpk3v"])
+    percent: int = Field(description="Percent of the group's visitors.", examples=[30])
+
+
 class TakenStep(BaseModel):
     """A step of a ramp that was taken."""
 
@@ -260,6 +267,9 @@ class Experiment(BaseModel):
 class ExperimentDetail(Experiment):
     """An experiment with its variants, goals and targeting rules."""
 
+    group: GroupShare | None = Field(
+        description="Exclusion group, and the percent of its visitors to take; null for none."
+    )
     ramp: Ramp | None = Field(description="Steps by which the traffic grows; null for all of it at once.")
     ramp_steps: list[TakenStep] = Field(description="Steps that were taken, the present one last.")
     ramp_harm: list[Harm] = Field(description="Harm that the ramp has found, and what it did.")

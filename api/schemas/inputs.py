@@ -9,6 +9,7 @@ import msgspec
 
 from engine.design.conclusion import ShipRequest
 from engine.design.copying import CopyRequest
+from engine.design.exclusion.exclusion_group import ExclusionGroup
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.planning.calculator import SampleQuestion
@@ -124,6 +125,13 @@ METRIC_INPUT: Final = Body.of(
     "A metric to create, by the same config as a goal.",
     {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "purchase"}},
     {"description": "Orders of the shop, without refunds."},
+)
+GROUP_INPUT: Final = Body.of(
+    "GroupInput",
+    ExclusionGroup,
+    "An exclusion group to create.",
+    {"name": "Checkout pages"},
+    {"name": "Checkout and cart"},
 )
 PROJECT_INPUT: Final = Body.of(
     "ProjectInput",

@@ -23,6 +23,7 @@ GROUPS: Final = {
     "unit": "Users and accounts instead of visitors.",
     "stored": "Visitors with a variant from before, and paused experiments.",
     "epochs": "Weights that changed: by the time first seen, by the variant from before, or to be asked for.",
+    "exclusion": "Slots of exclusion groups, with traffic allocations, units and variants from before.",
     "rollouts": "Shipped variants, for everybody on the pages who is targeted, whatever the test gave.",
 }
 

@@ -42,6 +42,8 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
         "integrations": any((*config["integrations"].values(), config["ga4_events"])),
         "server_decisions": len(by_browser) < len(experiments)
         or any("unsettled" in experiment for experiment in by_browser),
+        # After the one before, whose answer it asks for.
+        "exclusion": any("group" in experiment for experiment in experiments),
         "targeting": bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
         "units": any(experiment.get("unit") for experiment in experiments),
         "triggers": any(experiment["trigger"] != "direct" for experiment in experiments),

@@ -1,7 +1,8 @@
 """Assignment of visitors to variants by hash: deterministic, on every machine and in the browser.
 
 The id of the experiment's unit is hashed in two roles, `t` for traffic and `v` for the variant, so that a
-change of the traffic allocation moves no unit from one variant to another.
+change of the traffic allocation moves no unit from one variant to another. In the role `g` it is hashed with
+the salt of the experiment's group, of whose slots each experiment takes the units of its own.
 """
 
 from bisect import bisect_right
@@ -12,13 +13,14 @@ from typing import Literal
 
 import mmh3
 
+from engine.design.exclusion.group_slots import hash_ranges
 from engine.design.experiment import Experiment
 from engine.design.invariants import WEIGHT_UNIT
 from engine.design.units import NO_UNIT, unit_name
 from engine.design.variants import Variant
 from engine.vocabulary import Status
 
-Role = Literal["t", "v"]
+Role = Literal["t", "v", "g"]
 AssignmentStatus = Literal["new", "existing", "excluded"]
 
 _HASHES = 1 << 32
@@ -66,12 +68,18 @@ def assign(
 def exclusion_of(experiment: Experiment, unit_id: str | None) -> Exclusion | None:
     """Return why an experiment takes no new unit of this id; None where it does.
 
-    The codes are `experiment_<status>`, `no_unit`, which is the reason too, and `outside_traffic_allocation`.
+    The codes are `experiment_<status>`, `no_unit`, which is the reason too, `outside_group_slots` and
+    `outside_traffic_allocation`.
     """
     if experiment.status != "running":
         return exclusion_by(experiment.status)
     if unit_id is None:
         return Exclusion(NO_UNIT, NO_UNIT)
+    if not is_in_slots(experiment, unit_id):
+        return Exclusion(
+            "outside_group_slots",
+            f"the {unit_name(experiment.unit)} is outside the slots that the experiment has of its group",
+        )
     if is_in_traffic(experiment, unit_id):
         return None
     return Exclusion(
@@ -86,6 +94,19 @@ def exclusion_by(status: Status) -> Exclusion:
     return Exclusion(f"experiment_{status}", f"the experiment is {status} and takes no new visitors")
 
 
+def takes_unit(experiment: Experiment, unit_id: str) -> bool:
+    """Return whether the hashes of the unit are inside the slots and the traffic allocation."""
+    return is_in_slots(experiment, unit_id) and is_in_traffic(experiment, unit_id)
+
+
+def is_in_slots(experiment: Experiment, unit_id: str) -> bool:
+    """Return whether the experiment has the unit's slot of its group; always without a group."""
+    if experiment.group_slots is None:
+        return True
+    own = unit_hash(experiment, "g", unit_id)
+    return any(first <= own < beyond for first, beyond in hash_ranges(experiment.group_slots.slots))
+
+
 def is_in_traffic(experiment: Experiment, unit_id: str) -> bool:
     """Return whether the hash of the unit is inside the traffic allocation."""
     # Every hash is inside all traffic.
@@ -95,8 +116,8 @@ def is_in_traffic(experiment: Experiment, unit_id: str) -> bool:
 
 
 def bucket_variant(experiment: Experiment, unit_id: str) -> int | None:
-    """Return the index of the variant by hash; None outside the traffic or without variants."""
-    if not experiment.variants or not is_in_traffic(experiment, unit_id):
+    """Return the index of the variant by hash; None outside the slots or the traffic, or without variants."""
+    if not experiment.variants or not takes_unit(experiment, unit_id):
         return None
     thresholds = variant_thresholds(tuple(variant.weight for variant in experiment.variants))
     return bisect_right(thresholds, unit_hash(experiment, "v", unit_id))
@@ -104,25 +125,21 @@ def bucket_variant(experiment: Experiment, unit_id: str) -> int | None:
 
 def unit_hash(experiment: Experiment, role: Role, unit_id: str) -> int:
     """Hash `role:salt:bucketing_version:unit_id` in UTF-8: MurmurHash3 x86 32, seed 0, all 32 bits."""
-    prefix = _encoded_prefix(role, experiment.salt, experiment.bucketing_version)
+    prefix = hash_prefix(experiment, role).encode()
     return mmh3.hash(prefix + id_bytes(unit_id), 0, signed=False)
 
 
 def unit_hashes(experiment: Experiment, role: Role, unit_ids: Iterable[str | None]) -> Iterator[int | None]:
     """Hash many ids as `unit_hash` does; None for None."""
-    prefix = _encoded_prefix(role, experiment.salt, experiment.bucketing_version)
+    prefix = hash_prefix(experiment, role).encode()
     for one in unit_ids:
         yield None if one is None else mmh3.hash(prefix + id_bytes(one), 0, signed=False)
 
 
-def hash_prefix(role: Role, salt: str, bucketing_version: int) -> str:
-    """Return what is hashed before the id of a unit."""
-    return f"{role}:{salt}:{bucketing_version}:"
-
-
-@lru_cache(maxsize=4096)
-def _encoded_prefix(role: Role, salt: str, bucketing_version: int) -> bytes:
-    return hash_prefix(role, salt, bucketing_version).encode()
+def hash_prefix(experiment: Experiment, role: Role) -> str:
+    """Return what is hashed before the id of a unit; in the role `g`, by the experiment's group."""
+    of = experiment.group_slots if role == "g" and experiment.group_slots else experiment
+    return f"{role}:{of.salt}:{of.bucketing_version}:"
 
 
 def id_bytes(unit_id: str) -> bytes:

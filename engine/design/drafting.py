@@ -170,7 +170,7 @@ def _refuse(experiment: Experiment, locked: Sequence[Problem], others: Iterable[
     """Raise TransitionError with the locked fields and all other problems."""
     fields = {problem.field for problem in locked}
     unlocked = [problem for problem in others if problem.field not in fields]
-    message = f"'{experiment.name}' has started: some fields can no longer change"
+    message = f"'{experiment.name}' is {experiment.status}: some fields can no longer change"
     raise TransitionError("field_locked", message, [*locked, *unlocked])
 
 

@@ -13,7 +13,7 @@ from engine.validation.records import Record
 from engine.validation.values import at, shown
 from engine.vocabulary import Status
 
-LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules", "unit", "ramp")
+LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules", "unit", "ramp", "group")
 LOCKED_ONCE_COUNTED = ("confidence_level", "analysis_method", "traffic_strategy")
 # Keys of every goal's config that judge what was counted, and those that say what of its events is counted.
 JUDGING_KEYS = ("direction", *MARGIN_KEYS, "minimum_effect_percent")
@@ -43,10 +43,12 @@ def refuse_if_closed(experiment: Experiment) -> None:
 def violations(
     experiment: Experiment, current: Record, fields: Record, *, is_counted: bool = True
 ) -> list[Problem]:
-    """List the locked fields that an edit would change, one problem a field; empty unless paused.
+    """List the locked fields that an edit would change, one problem a field; of a draft none.
 
     The rules of the verdict are free until a visitor was counted.
     """
+    if experiment.status == "scheduled" and fields.get("group", current["group"]) != current["group"]:
+        return [Problem("group", "is set in a draft only; first send null as scheduled_start_at")]
     if experiment.status != "paused":
         return []
     names = LOCKED_WHILE_PAUSED + (LOCKED_ONCE_COUNTED if is_counted else ())

@@ -3,13 +3,10 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
 
-from engine.design.assignment import is_in_traffic, unit_hash, variant_thresholds
+from engine.design.assignment import takes_unit, unit_hash, variant_thresholds
+from engine.design.exclusion.group_slots import HashRange
 from engine.design.experiment import Experiment
-
-# First hash of a range, and the first hash beyond it.
-HashRange: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +44,11 @@ def unsettled_ranges(experiment: Experiment) -> tuple[HashRange, ...]:
 
 
 def variant_first_seen(experiment: Experiment, unit_id: str, first_seen: datetime) -> int | None:
-    """Return the index of the variant of a unit that came first at a time; None outside the traffic.
+    """Return the index of the variant of a unit that came first at a time; None where it takes no part.
 
     A time before the first epoch is of that epoch.
     """
-    if not experiment.variants or not is_in_traffic(experiment, unit_id):
+    if not experiment.variants or not takes_unit(experiment, unit_id):
         return None
     epochs = epoch_thresholds(experiment)
     thresholds = variant_thresholds(tuple(variant.weight for variant in experiment.variants))

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
 from engine.design.conclusion import Conclusion, Rollout
+from engine.design.exclusion.group_slots import GroupShare, GroupSlots
 from engine.design.goal import Goal
 from engine.design.invariants import (
     EXPERIMENT_RULES,
@@ -144,6 +145,12 @@ class Experiment:
             "Steps by which traffic_allocation grows from the start on."
         ),
     ] = None
+    group: Annotated[
+        GroupShare | None,
+        optional(record_of(GroupShare, "the group")).described(
+            "Exclusion group, of whose visitors it takes so many at its start; set in a draft only."
+        ),
+    ] = None
     public_variants: Annotated[
         bool,
         flag.described("Whether anybody can read the variants' names and payloads in the site's script."),
@@ -238,6 +245,7 @@ class Experiment:
         ASSIGNED,
     ] = ()
     ramp_harm: Annotated[tuple[Harm, ...], records_of(Harm, at_most=200, name="harm"), ASSIGNED] = ()
+    group_slots: Annotated[GroupSlots | None, optional(record_of(GroupSlots, "the slots")), INTERNAL] = None
     weight_epochs: Annotated[
         tuple[WeightEpoch, ...],
         records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
+from engine.design.exclusion.group_slots import released
 from engine.design.experiment import Experiment
 from engine.design.invariants import start_requirements
 from engine.design.pauses import with_pause, with_pause_ended
@@ -95,7 +96,14 @@ def complete(experiment: Experiment, *, now: datetime) -> Experiment:
     pauses = with_pause_ended(experiment.pauses, now=now)
     last_pause = pauses[-1].ended_at if pauses else None
     ended = max(now, experiment.started_at or now, last_pause or now)
-    return replace(experiment, status=status, completed_at=ended, pauses=pauses, updated_at=now)
+    return replace(
+        experiment,
+        status=status,
+        completed_at=ended,
+        pauses=pauses,
+        group_slots=released(experiment.group_slots, now=ended),
+        updated_at=now,
+    )
 
 
 def archive(experiment: Experiment, *, now: datetime) -> Experiment:

@@ -18,4 +18,12 @@ def as_rolled_out(experiment: Experiment) -> Experiment:
         replace(one, weight=1.0) if one is shipped else replace(one, weight=0.0, changes=(), payload=None)
         for one in experiment.variants
     )
-    return replace(experiment, traffic_allocation=100, unit=VISITOR, weight_epochs=(), variants=variants)
+    return replace(
+        experiment,
+        traffic_allocation=100,
+        group=None,
+        group_slots=None,
+        unit=VISITOR,
+        weight_epochs=(),
+        variants=variants,
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engine.design.conclusion import Conclusion, OpenRisk, Rollout, ShipRequest
+from engine.design.exclusion.group_slots import released
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN, complete
 from engine.errors import InvalidDesignError, Problem, TransitionError
@@ -47,7 +48,9 @@ def ship(
     rollout = None
     if request.variant_id is not None and request.rollout:
         rollout = Rollout(id=by.rollout_id, variant_id=request.variant_id, started_at=now)
-    return replace(ended, conclusion=conclusion, rollout=rollout, updated_at=now)
+    # A rollout keeps the slots that the test had when it was decided about.
+    slots = ended.group_slots if rollout is None else experiment.group_slots
+    return replace(ended, conclusion=conclusion, rollout=rollout, group_slots=slots, updated_at=now)
 
 
 def end_rollout(experiment: Experiment, *, now: datetime) -> Experiment:
@@ -58,8 +61,11 @@ def end_rollout(experiment: Experiment, *, now: datetime) -> Experiment:
             "" if rollout is None or rollout.ended_at is None else f" since {rollout.ended_at.isoformat()}"
         )
         raise TransitionError("no_rollout", f"'{experiment.name}' has no rollout{since}")
-    ended = replace(rollout, ended_at=max(now, rollout.started_at))
-    return replace(experiment, rollout=ended, updated_at=now)
+    at = max(now, rollout.started_at)
+    ended = replace(rollout, ended_at=at)
+    return replace(
+        experiment, rollout=ended, group_slots=released(experiment.group_slots, now=at), updated_at=now
+    )
 
 
 def _require_decidable(experiment: Experiment) -> None:

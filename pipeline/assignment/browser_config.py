@@ -14,6 +14,7 @@ import msgspec
 from engine.design.assignment import traffic_threshold, variant_thresholds
 from engine.design.conclusion import Rollout
 from engine.design.epoch_thresholds import epoch_thresholds, unsettled_ranges
+from engine.design.exclusion.group_slots import hash_ranges
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.patterns.numbered_automata import NumberedAutomata
 from engine.design.project import Project
@@ -132,31 +133,35 @@ def _ga4_events_of(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
 
 def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, Any]:
     by_server = not automata.add(_patterns_of(experiment))
-    return {
-        "id": experiment.id,
-        "test_key": experiment.test_key,
-        "type": experiment.type,
-        "status": experiment.status,
-        "unit": None if experiment.unit == VISITOR else msgspec.to_builtins(experiment.unit),
-        "salt": experiment.salt,
-        "bucketing_version": experiment.bucketing_version,
-        "traffic": traffic_threshold(experiment.traffic_allocation),
-        "thresholds": variant_thresholds(tuple(variant.weight for variant in experiment.variants)),
-        "decided_by_server": by_server,
-        "pages": None if by_server else _pages_of(experiment, automata),
-        "targeting": None
-        if by_server
-        else normalized_targeting(experiment.targeting_rules, automata.number_of),
-        "trigger": experiment.trigger,
-        "trigger_selector": experiment.trigger_selector,
-        "relay_params": experiment.relay_params,
-        "page_url": experiment.url,
-        "custom_css": experiment.custom_css or None,
-        "custom_js": custom_script_path(experiment),
-        "variants": [
-            _variant(variant, is_public=experiment.public_variants) for variant in experiment.variants
-        ],
-    } | _unsettled(experiment)
+    return (
+        {
+            "id": experiment.id,
+            "test_key": experiment.test_key,
+            "type": experiment.type,
+            "status": experiment.status,
+            "unit": None if experiment.unit == VISITOR else msgspec.to_builtins(experiment.unit),
+            "salt": experiment.salt,
+            "bucketing_version": experiment.bucketing_version,
+            "traffic": traffic_threshold(experiment.traffic_allocation),
+            "thresholds": variant_thresholds(tuple(variant.weight for variant in experiment.variants)),
+            "decided_by_server": by_server,
+            "pages": None if by_server else _pages_of(experiment, automata),
+            "targeting": None
+            if by_server
+            else normalized_targeting(experiment.targeting_rules, automata.number_of),
+            "trigger": experiment.trigger,
+            "trigger_selector": experiment.trigger_selector,
+            "relay_params": experiment.relay_params,
+            "page_url": experiment.url,
+            "custom_css": experiment.custom_css or None,
+            "custom_js": custom_script_path(experiment),
+            "variants": [
+                _variant(variant, is_public=experiment.public_variants) for variant in experiment.variants
+            ],
+        }
+        | _unsettled(experiment)
+        | _group_of(experiment)
+    )
 
 
 def _rolled_out(experiment: Experiment, rollout: Rollout, automata: NumberedAutomata) -> dict[str, Any]:
@@ -172,6 +177,15 @@ def _unsettled(experiment: Experiment) -> dict[str, Any]:
     """
     ranges = unsettled_ranges(experiment)
     return {"unsettled": ranges} if ranges else {}
+
+
+def _group_of(experiment: Experiment) -> dict[str, Any]:
+    """Describe the units of a group that an experiment takes, by their hashes."""
+    taken = experiment.group_slots
+    if taken is None:
+        return {}
+    ranges = hash_ranges(taken.slots)
+    return {"group": {"salt": taken.salt, "bucketing_version": taken.bucketing_version, "ranges": ranges}}
 
 
 def _for_servers(experiment: Experiment) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from narwhals import Implementation
 
 from engine.design.assignment import Role, traffic_threshold, unit_hashes, variant_thresholds
 from engine.design.epoch_thresholds import epoch_thresholds
+from engine.design.exclusion.group_slots import hash_ranges
 from engine.design.experiment import Experiment
 from engine.design.rolled_out import as_rolled_out
 from engine.design.targeting.rules import EVERYONE
@@ -27,7 +28,11 @@ from pipeline.store.unit_hash_sql import with_unit_hashes
 FrameT = TypeVar("FrameT")
 
 # Columns that are there while the variant is worked out.
-_HASHES: Final[Mapping[Role, str]] = {"t": "truelift_hash_t", "v": "truelift_hash_v"}
+_HASHES: Final[Mapping[Role, str]] = {
+    "t": "truelift_hash_t",
+    "v": "truelift_hash_v",
+    "g": "truelift_hash_g",
+}
 _ELIGIBLE: Final = "truelift_eligible"
 _ALL_TRAFFIC: Final = 100
 _DIALECTS: Final[Mapping[Implementation, Dialect]] = {
@@ -136,8 +141,12 @@ class _Rows:
 
     def with_hashes(self, eligibility: Eligibility) -> Any:  # noqa: ANN401  # a frame of any kind
         """Add the hashes that are needed; with Polars the eligibility, too."""
-        is_needed = self.experiment.traffic_allocation < _ALL_TRAFFIC
-        needed = {role: name for role, name in _HASHES.items() if is_needed or role == "v"}
+        is_needed = {
+            "t": self.experiment.traffic_allocation < _ALL_TRAFFIC,
+            "v": True,
+            "g": self.experiment.group_slots is not None,
+        }
+        needed = {role: name for role, name in _HASHES.items() if is_needed[role]}
         native = self.table.to_native()
         if not self.table.implementation.is_polars():
             dialect = _DIALECTS[self.table.implementation]
@@ -158,9 +167,17 @@ class _Rows:
 
     def is_in_traffic(self) -> nw.Expr:
         own, share = nw.col(_HASHES["v"]), self.experiment.traffic_allocation
-        if share == _ALL_TRAFFIC:
-            return ~own.is_null()
-        return nw.col(_HASHES["t"]) < nw.lit(traffic_threshold(share))
+        taken = self.experiment.group_slots
+        is_in: nw.Expr = ~own.is_null()
+        if share < _ALL_TRAFFIC:
+            is_in &= nw.col(_HASHES["t"]) < nw.lit(traffic_threshold(share))
+        if taken is not None:
+            slot = nw.col(_HASHES["g"])
+            is_in &= nw.any_horizontal(
+                *((slot >= first) & (slot < beyond) for first, beyond in hash_ranges(taken.slots)),
+                ignore_nulls=False,
+            )
+        return is_in
 
     def variant_by_hash(self) -> nw.Expr:
         """Build the name of the variant, by the weights of the time when the unit came first."""

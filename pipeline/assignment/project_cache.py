@@ -67,7 +67,7 @@ class CachedProject:
     ids: ProjectIds
     # Of each experiment that assigns.
     rules: tuple[AssignmentRule, ...]
-    # By id, those that assign in which not every exposure counts: paused, or with less than all traffic.
+    # By id, those that assign in which not every exposure counts: paused, of a group, or with less traffic.
     limited_experiments: Mapping[str, Experiment]
     # Whether an exposure may count, now or later.
     has_open_experiments: bool
@@ -168,7 +168,7 @@ class _Content:
             limited_experiments={
                 one.id: one
                 for one in experiments
-                if one.status != "running" or one.traffic_allocation < ALL_TRAFFIC
+                if one.status != "running" or one.traffic_allocation < ALL_TRAFFIC or one.group_slots
             },
             excluded_networks=tuple(
                 ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()

@@ -128,6 +128,11 @@ CATALOG: Final = (
                 columns(team="document name", nothing="id project_id created_at updated_at"),
             ),
             (
+                "exclusion groups",
+                "exclusion_groups",
+                columns(team="document name", nothing="id project_id created_at updated_at"),
+            ),
+            (
                 "projects",
                 "projects",
                 columns(

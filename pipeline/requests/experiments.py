@@ -27,6 +27,7 @@ def create_draft(
     """Draft an experiment from JSON-like input and save it; InvalidDesignError with every problem."""
     problems = [
         *_member_problems(catalog, project.account_id, fields),
+        *_group_problems(catalog, project.id, fields),
         *_covariate_problems(fields.get("statistics")),
     ]
 
@@ -89,6 +90,7 @@ def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     """
     problems = [
         *_member_problems(catalog, project.account_id, fields),
+        *_group_problems(catalog, project.id, fields),
         *_covariate_problems(fields.get("statistics")),
     ]
 
@@ -122,6 +124,14 @@ def _member_problems(catalog: Catalog, account_id: str, fields: Mapping[str, Any
         for index, user_id in enumerate(assigned)
         if isinstance(user_id, str) and user_id not in accepted
     ]
+
+
+def _group_problems(catalog: Catalog, project_id: str, fields: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield that a group is none of the project's; its slots are looked for at the start."""
+    share = fields.get("group")
+    group_id = share.get("id") if isinstance(share, Mapping) else None
+    if isinstance(group_id, str) and group_id not in catalog.exclusion_groups.ids(project_id):
+        yield Problem("group.id", f"no group of the project has the id {shown(group_id)}")
 
 
 def _covariate_problems(statistics: object) -> Iterator[Problem]:

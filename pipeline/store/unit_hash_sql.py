@@ -32,7 +32,7 @@ def with_unit_hashes(
 
 def unit_hash_sql(experiment: Experiment, role: Role, column: str, dialect: Dialect) -> str:
     """Return the hash of the unit whose id is in a column; null where the row has no id."""
-    prefix = hash_prefix(role, experiment.salt, experiment.bucketing_version)
+    prefix = hash_prefix(experiment, role)
     text = f"CAST({_name(column, dialect)} AS {_TYPES[dialect]})"
     if is_clustered(experiment.unit):
         text = _id_text(text, dialect)

@@ -107,6 +107,7 @@ def places(unlimited: Customer) -> dict[str, str]:
         "metric": metric,
         "webhook": unlimited.a_webhook(project),
         "channel": unlimited.a_channel(project),
+        "group": unlimited.a_group(project),
         "member": f"/account/members/{member.id}",
         "project_id": project_id,
     }

@@ -76,6 +76,11 @@ class Customer:
         body = {"decision": "ship", "variant_id": variant_id, "note": "Better.", **fields}
         return self.post(f"{experiment}/ship", body)
 
+    def a_group(self, project: str, name: str = "Checkout pages") -> str:
+        """Create an exclusion group; returns its path."""
+        created = self.post(f"{project}/groups", {"name": name})
+        return f"{project}/groups/{created.json()['data']['id']}"
+
     def a_metric(self, project: str, **fields: Any) -> str:
         """Create a metric; returns its path."""
         sign_ups = {"name": "Sign-ups", "goal_type": "custom_event", "config": {"event_name": "sign_up"}}

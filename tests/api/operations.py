@@ -11,6 +11,7 @@ _EXPERIMENTS = "/api/v1/projects/{project_id}/experiments"
 _EXPERIMENT = f"{_EXPERIMENTS}/{{id}}"
 _METRICS = "/api/v1/projects/{project_id}/metrics"
 _METRIC = {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "order"}}
+_GROUPS = "/api/v1/projects/{project_id}/groups"
 _WEBHOOKS = "/api/v1/projects/{project_id}/webhooks"
 _WEBHOOK = {"url": "https://shop.example/hooks"}
 _CHANNELS = "/api/v1/projects/{project_id}/notification_channels"
@@ -120,6 +121,11 @@ MORE_OPERATIONS = (
     Operation("GET", f"{_METRICS}/{{id}}", ("experiments:read",), "project"),
     Operation("PATCH", f"{_METRICS}/{{id}}", ("experiments:write",), "project", _NAME),
     Operation("DELETE", f"{_METRICS}/{{id}}", ("experiments:write",), "project"),
+    Operation("GET", _GROUPS, ("experiments:read",), "project"),
+    Operation("POST", _GROUPS, ("experiments:write",), "project", {"name": "Checkout"}),
+    Operation("GET", f"{_GROUPS}/{{id}}", ("experiments:read",), "project"),
+    Operation("PATCH", f"{_GROUPS}/{{id}}", ("experiments:write",), "project", _NAME),
+    Operation("DELETE", f"{_GROUPS}/{{id}}", ("experiments:write",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/programme", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/verdicts", ("results:read",), "project"),
     Operation("GET", "/api/v1/account/verdicts", ("results:read",), "listing"),

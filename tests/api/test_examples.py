@@ -21,6 +21,7 @@ IDS: Mapping[str, Mapping[str, tuple[str | int, ...]]] = {
     "create_project": {"prj_x7km3qv2c5tzhn6d4wrp": ("id",)},
     "create_member": {"mem_c5hn2qk7vxm3tz6d4wpr": ("id",)},
     "create_metric": {"met_v7xk5qmtd4wr3chn6zp2": ("id",)},
+    "create_group": {"grp_q7xm2c5tzhn6d4wrpk3v": ("id",)},
     "create_notification_channel": {"chn_n6d4wrpk3vq7xm2c5tzh": ("id",)},
     "create_webhook": {"whk_h6zd4wrp2v7xk5qmt3cn": ("webhook", "id")},
     "create_experiment": {
@@ -33,6 +34,7 @@ IDS: Mapping[str, Mapping[str, tuple[str | int, ...]]] = {
 STEPS = (
     *("create_project", "update_project", "rotate_sdk_key", "create_member", "update_member"),
     *("create_api_key", "create_metric", "update_metric", "create_webhook", "update_webhook"),
+    *("create_group", "update_group"),
     *("create_notification_channel", "update_notification_channel"),
     *("rotate_webhook_secret", "compute_sample_size", "create_experiment", "update_experiment"),
     *("copy_experiment", "start_experiment", "assign_visitor", "track_events", "track_conversions"),
@@ -44,6 +46,7 @@ OWNERS = {
     "projects": "prj_",
     "members": "mem_",
     "metrics": "met_",
+    "groups": "grp_",
     "webhooks": "whk_",
     "notification_channels": "chn_",
     "experiments": "exp_",

@@ -59,11 +59,20 @@ class Scene:
     webhook_id: str
     channel_id: str
     link_id: str
+    group_id: str
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of all of them."""
         resources = (self.project_id, self.experiment_id, self.run_id, self.metric_id)
-        return (*resources, self.key_id, self.member_id, self.webhook_id, self.channel_id, self.link_id)
+        return (
+            *resources,
+            self.key_id,
+            self.member_id,
+            self.webhook_id,
+            self.channel_id,
+            self.link_id,
+            self.group_id,
+        )
 
     def ask(self, operation: Operation, token: str | None) -> httpx2.Response:
         """Call an operation on these objects with a token."""
@@ -71,6 +80,7 @@ class Scene:
         id_ = self.key_id if about_key else self.project_id if about_project else self.experiment_id
         id_ = self.run_id if "/runs/" in operation.path else id_
         id_ = self.metric_id if "/metrics/" in operation.path else id_
+        id_ = self.group_id if "/groups/" in operation.path else id_
         id_ = self.member_id if "/members/" in operation.path else id_
         id_ = self.webhook_id if "/webhooks/" in operation.path else id_
         id_ = self.channel_id if "/notification_channels/" in operation.path else id_
@@ -134,7 +144,8 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     webhook_id = customer.a_webhook(project).rpartition("/")[2]
     channel_id = customer.a_channel(project).rpartition("/")[2]
     link_id = customer.post(f"{experiment}/share_links").json()["data"]["share_link"]["id"]
-    ids = (key.id, run.id, metric_id, member.id, webhook_id, channel_id, link_id)
+    group_id = customer.a_group(project).rpartition("/")[2]
+    ids = (key.id, run.id, metric_id, member.id, webhook_id, channel_id, link_id, group_id)
     return Scene(customer, project_id, experiment_id, *ids)
 
 

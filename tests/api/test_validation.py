@@ -105,6 +105,8 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "update_member": ("PATCH", "{member}", MEMBER),
     "rotate_sdk_key": ("POST", "{project}/rotate_sdk_key", {"grace_period_hours": 24}),
     "create_metric": ("POST", "{project}/metrics", METRIC),
+    "create_group": ("POST", "{project}/groups", {"name": "Checkout"}),
+    "update_group": ("PATCH", "{group}", {"name": "Cart"}),
     "create_webhook": ("POST", "{project}/webhooks", WEBHOOK),
     "update_webhook": ("PATCH", "{webhook}", WEBHOOK),
     "create_notification_channel": ("POST", "{project}/notification_channels", CHANNEL),

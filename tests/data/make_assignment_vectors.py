@@ -60,12 +60,16 @@ _ASSIGNED_BY: Final[dict[str, Any]] = {
                 "traffic",
                 "thresholds",
             ),
-            *("epochs", "unsettled", "decided_by_server", "pages", "targeting"),
+            *("epochs", "unsettled", "group", "decided_by_server", "pages", "targeting"),
         ),
         None,
     ),
     "variants": _VARIANT,
     "definition": {**_DEFINITION, "variants": {**_VARIANT, "name": None, "weight": None}, "goals": _GOAL},
+}
+_IN_GROUP: Final[dict[str, Any]] = {
+    **_ASSIGNED_BY,
+    "definition": {**_ASSIGNED_BY["definition"], "group_slots": None},
 }
 _ROLLED_OUT: Final[dict[str, Any]] = {
     **_ASSIGNED_BY,
@@ -102,7 +106,10 @@ def _text(value: object) -> str:
 
 def _config(project: Project, experiments: list[Experiment]) -> str:
     config = browser_config(project, experiments, sdk_key=project.sdk_key, with_definitions=True)
-    described = [_kept(msgspec.to_builtins(one), _ASSIGNED_BY) for one in config["experiments"]]
+    described = [
+        _kept(msgspec.to_builtins(one), _IN_GROUP if "group" in one else _ASSIGNED_BY)
+        for one in config["experiments"]
+    ]
     rollouts = [_kept(msgspec.to_builtins(one), _ROLLED_OUT) for one in config["rollouts"]]
     of_project = {name: config[name] for name in _OF_PROJECT}
     shown = f'"experiments":{_lines(map(_text, described))},"rollouts":{_lines(map(_text, rollouts))}'

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, Final
 
 from engine.design.conclusion import Rollout
+from engine.design.exclusion.group_slots import GroupSlots, SlotRange
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.reweighting import reweight
 from engine.design.units import AttributeUnit
@@ -100,7 +101,7 @@ def members() -> Iterator[Member]:
     """Yield all experiments with their visits; the same in each run."""
     draw, number = random.Random(20261126), count()  # noqa: S311 - reproducible, no secret
     build = partial(_experiment, number)
-    for group in (_splits, _letters, _pages, _targeting, _units, _stored, _epochs, _rollouts):
+    for group in (_splits, _letters, _pages, _targeting, _units, _stored, _epochs, _rollouts, _exclusion):
         for name, zone, experiment, visits in group(draw, build):
             yield name, zone, experiment, list(visits)
 
@@ -211,6 +212,44 @@ def _epochs(draw: random.Random, build: Any) -> Iterator[Member]:
         visits += [Visit(visitor_id=_uuid(draw), stored=stored) for stored in (0, 1)]
         visits += [Visit(visitor_id=_uuid(draw), first_seen=at) for at in times[:3]]
         yield "epochs", "UTC", experiment, visits
+
+
+def _exclusion(draw: random.Random, build: Any) -> Iterator[Member]:
+    ranges = (((0, 3000),), ((3000, 3100), (7000, 9900)), ((9999, 10_000), (0, 1)), ((0, 10_000),))
+    kinds: tuple[dict[str, Any], ...] = (
+        {},
+        {"traffic_allocation": 50, "weights": (1, 2, 1)},
+        {"unit": "user"},
+        {"unit": AttributeUnit(attribute="account")},
+        {"status": "paused"},
+        {"targeting_rules": {"version": 2, "root": {"operator": "and", "children": [GERMAN]}}},
+    )
+    for place, fields in enumerate(kinds):
+        slots = tuple(SlotRange(first=first, beyond=beyond) for first, beyond in sorted(ranges[place % 4]))
+        taken = GroupSlots(
+            salt=("grp_1", "säl:t")[place % 2],
+            bucketing_version=1 + place,
+            slots=slots,
+            taken_at=STARTED,
+        )
+        experiment = build(group_slots=taken, **fields)
+        visits = []
+        for stored in (None, None, None, None, None, 1):
+            for country in ("DE", "FR"):
+                unit = _uuid(draw)
+                attributes = {"country": country, "account": unit}
+                visits.append(_visit(draw, {"user_id": unit, "attributes": attributes, "stored": stored}))
+        yield "exclusion", "UTC", experiment, [*visits, *(Visit(visitor_id=_uuid(draw)) for _ in range(6))]
+    first = build(weights=(1, 1), group_slots=_reweighted_slots())
+    reweighted = replace(reweight(first, (1, 3), now=STARTED + timedelta(hours=1)), updated_at=STARTED)
+    visits = [Visit(visitor_id=_uuid(draw)) for _ in range(12)]
+    seen = [replace(one, first_seen=STARTED + timedelta(hours=2)) for one in visits]
+    yield "exclusion", "UTC", reweighted, [*visits, *seen]
+
+
+def _reweighted_slots() -> GroupSlots:
+    slots = (SlotRange(first=2000, beyond=7000),)
+    return GroupSlots(salt="grp_2", bucketing_version=1, slots=slots, taken_at=STARTED)
 
 
 def _rollouts(draw: random.Random, build: Any) -> Iterator[Member]:

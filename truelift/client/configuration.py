@@ -9,7 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from engine.design.assignment import unit_hash
-from engine.design.epoch_thresholds import HashRange, unsettled_ranges
+from engine.design.epoch_thresholds import unsettled_ranges
+from engine.design.exclusion.group_slots import HashRange
 from engine.design.experiment import Experiment
 from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.errors import InvalidDesignError

@@ -49,6 +49,6 @@ export const variantOnPage = (experiment, visit, unit, storedVariantId, parts) =
   coversPage(experiment, visit.url, parts.matchesAutomaton) &&
   (storedVariantId ||
     ((!experiment.targeting || parts.isEligible?.(experiment, visit)) &&
-      !parts.isUnsettled?.(experiment, unit)))
+      !parts.isExcluded?.(experiment, unit)))
     ? assignVariant(experiment, unit, storedVariantId)
     : null;

@@ -32,6 +32,7 @@
  * @property {number} bucketing_version
  * @property {number} traffic first hash outside the traffic that takes part, at most 2^32
  * @property {number[]} thresholds first hash beyond each variant's share, at most 2^32
+ * @property {{ salt: string, bucketing_version: number, ranges: [number, number][] }} [group] hashes of the slots that it has of its exclusion group
  * @property {[number, number][]} [unsettled] hashes whose variant depends on when the unit came first
  * @property {boolean} decided_by_server
  * @property {{ include: PageRule[], exclude: PageRule[] } | null} pages

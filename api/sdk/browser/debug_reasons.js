@@ -3,6 +3,7 @@
 import { assignVariant, placeOfUnit } from "./assignment.js";
 import { attributesOf, textOf } from "./attributes.js";
 import { cookies } from "./cookies.js";
+import { isOutsideSlots } from "./exclusion_slots.js";
 import { coversPage } from "./pages.js";
 import { holds } from "./targeting.js";
 import { createVisitor } from "./visitor.js";
@@ -146,6 +147,8 @@ const whyNotNew = (experiment, { traffic_allocation }) => {
   if (experiment.targeting && !PARTS.isEligible?.(experiment, VISIT()))
     return "the targeting rules do not let this visitor in";
   if (experiment.status !== "running") return "the experiment is paused, and takes no new visitors";
+  if (isOutsideSlots(experiment, `${unitOf(experiment)}`))
+    return "by hash outside the slots that the experiment has of its group";
   if (assignVariant(experiment, `${unitOf(experiment)}`, undefined) === null)
     return `by hash outside the ${traffic_allocation}% of visitors that take part`;
   return null;
@@ -171,7 +174,7 @@ export const whyHere = (experiment, named) => {
   const refusal = whyNotNew(experiment, named);
   const stored = storedVariant(placeOfUnit(experiment, unit), experiment.variants);
   if (refusal && !stored) return `Out: ${refusal}.`;
-  if (!stored && PARTS.isUnsettled?.(experiment, unit))
+  if (!stored && PARTS.isExcluded?.(experiment, unit))
     return "Out: weights have changed since the start, and the server has not told the first variant.";
   if (experiment.type === "redirect" && !PARTS.canRedirect?.())
     return "Out: this browser stores nothing, so that no redirect can be made and counted.";

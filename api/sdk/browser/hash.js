@@ -31,10 +31,10 @@ export const murmur3 = (text) => {
 };
 
 /**
- * The hash of a unit in an experiment: for the traffic, or for the variant.
+ * The hash of a unit in an experiment, for the traffic or for the variant, or in a group of experiments.
  *
- * @param {import("./config.js").Experiment} experiment
- * @param {"t" | "v"} role
+ * @param {{ salt: string, bucketing_version: number }} experiment or group
+ * @param {"t" | "v" | "g"} role
  * @param {string} unit id
  */
 export const unitHash = ({ salt, bucketing_version }, role, unit) =>

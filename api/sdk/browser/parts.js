@@ -18,7 +18,7 @@ import { loadScript, nodesOf } from "./trusted.js";
  * @property {(experiment: import("./config.js").Experiment, visit: Visit) => boolean} isEligible
  * @property {(index: number, text: string) => boolean} matchesAutomaton
  * @property {(unit: import("./config.js").Unit, visit: Visit) => string | null} unitId
- * @property {(experiment: import("./config.js").Experiment, unit: string) => boolean} isUnsettled
+ * @property {(experiment: import("./config.js").Experiment, unit: string) => boolean} isExcluded whether a new unit has no variant here: its slot is another's, or the server alone knows
  * @property {(visit: Visit) => Promise<ServerDecision[]>} askServer answers on experiments that only the server decides
  * @property {(tell: (answer: import("./consent.js").Consent) => void) => void} watchConsent
  * @property {(experimentId: string, variantId: string) => void} reportExperience

@@ -3,6 +3,7 @@
 import { placeOfUnit, variantOnPage } from "../../../api/sdk/browser/assignment.js";
 import type { Config, Experiment } from "../../../api/sdk/browser/config.js";
 import { createEligibility } from "../../../api/sdk/browser/eligibility.js";
+import { isOutsideSlots } from "../../../api/sdk/browser/exclusion_slots.js";
 import type { Visit } from "../../../api/sdk/browser/parts.js";
 import { unitId } from "../../../api/sdk/browser/units.js";
 import { isUnsettled } from "../../../api/sdk/browser/unsettled.js";
@@ -54,7 +55,8 @@ export const createDecider = (
       const here = visit.url || needsServer ? experiment : { ...experiment, pages: ANYWHERE };
       const index = variantOnPage(here, visit, unit, storedAt(place, unit), {
         ...eligibility,
-        isUnsettled: (one, id) => {
+        isExcluded: (one, id) => {
+          if (isOutsideSlots(one, id)) return true;
           needsServer = !isNew && isUnsettled(one, id);
           return needsServer;
         },

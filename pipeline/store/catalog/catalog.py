@@ -13,6 +13,7 @@ from pipeline.store.catalog.audit import Audit
 from pipeline.store.catalog.backends import opening_error, sqlite_path
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError
+from pipeline.store.catalog.exclusion.group_repository import ExclusionGroups
 from pipeline.store.catalog.experiment_listings import ExperimentListings
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.idempotency import IdempotencyKeys
@@ -54,6 +55,7 @@ class Catalog:
     experiments: Experiments
     experiment_listings: ExperimentListings
     metrics: Metrics
+    exclusion_groups: ExclusionGroups
     recorded_looks: RecordedLooks
     kept_verdicts: KeptVerdicts
     runs: Runs
@@ -107,6 +109,7 @@ class Catalog:
             experiments=Experiments(database),
             experiment_listings=ExperimentListings(database),
             metrics=Metrics(database),
+            exclusion_groups=ExclusionGroups(database),
             recorded_looks=RecordedLooks(database),
             kept_verdicts=KeptVerdicts(database),
             runs=Runs(database),

@@ -65,11 +65,25 @@ class MetricInUseError(CatalogError):
 
     def __init__(self, name: str, users: Sequence[str]) -> None:
         """Name the metric and the experiments; there is at least one."""
-        more = f" and {len(users) - _NAMED:,} more" if len(users) > _NAMED else ""
-        experiments = ", ".join(map(shown, users[:_NAMED])) + more
         super().__init__(
-            f"{shown(name)} is used by experiments that have not started ({experiments}); "
+            f"{shown(name)} is used by experiments that have not started ({_named(users)}); "
             "send null as the metric_id of their goals, or remove the goals, first"
+        )
+
+
+def _named(experiments: Sequence[str]) -> str:
+    more = f" and {len(experiments) - _NAMED:,} more" if len(experiments) > _NAMED else ""
+    return ", ".join(map(shown, experiments[:_NAMED])) + more
+
+
+class GroupInUseError(CatalogError):
+    """Experiments or rollouts have slots of the group."""
+
+    def __init__(self, name: str, holders: Sequence[str]) -> None:
+        """Name the group and the experiments; there is at least one."""
+        super().__init__(
+            f"{shown(name)} has slots that experiments have taken ({_named(holders)}); "
+            "end them, or their rollouts, first"
         )
 
 

@@ -16,6 +16,7 @@ from engine.vocabulary import Status
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.exclusion.group_uses import given_slots
 from pipeline.store.catalog.experiment_changes import (
     ExperimentChanges,
     ExperimentNumbers,
@@ -270,8 +271,11 @@ def _save_steps(
     connection: Connection, account_id: str, experiment: Experiment, steps: Sequence[tuple[str, Decide]]
 ) -> Experiment:
     document = document_of(experiment)
-    for actor, decide in steps:
+    for number, (actor, decide) in enumerate(steps, start=1):
         before, experiment = experiment, decide(experiment)
+        if number == len(steps):
+            # One that starts and ends at once needs none.
+            experiment = given_slots(connection, experiment)
         _require_own_key(connection, before, experiment)
         if payload_bytes(experiment) > payload_bytes(before):
             require_room(connection, experiment)

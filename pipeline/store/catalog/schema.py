@@ -206,6 +206,18 @@ metrics = Table(
     UniqueConstraint("project_id", "name"),
 )
 
+exclusion_groups = Table(
+    "exclusion_groups",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("document", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    UniqueConstraint("project_id", "name"),
+)
+
 recorded_looks = Table(
     "recorded_looks",
     metadata,

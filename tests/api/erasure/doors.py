@@ -50,6 +50,7 @@ def _ids(marked: Marked, customer: Customer) -> dict[str, list[str]]:
         "notification_channel_id": f"{project}/notification_channels",
         "run_id": f"{project}/runs?kind=import",
         "metric_id": f"{project}/metrics",
+        "group_id": f"{project}/groups",
         "experiment_id": f"{project}/experiments",
         "member_id": "/account/members",
         "key_id": "/account/api_keys",

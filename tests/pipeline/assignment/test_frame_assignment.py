@@ -37,6 +37,7 @@ def test_the_vectors_that_tables_express_are_most_of_the_file() -> None:
     assert sum(len(frame.rows) for frame in frames) > 1700
     assert {frame.group for frame in frames} == {
         *("split", "letters", "pages", "targeting", "groups", "unit", "epochs", "stored", "rollouts"),
+        "exclusion",
     }
 
 

@@ -7,7 +7,7 @@ const isNew = newVisitorIn(PARTS.session);
 /** @type {Set<string>} */
 const asked = new Set();
 
-PARTS.isUnsettled = (experiment, unit) => {
+PARTS.isExcluded = (experiment, unit) => {
   const isAsked = !isNew() && isUnsettled(experiment, unit);
   if (isAsked) asked.add(experiment.id);
   return isAsked;

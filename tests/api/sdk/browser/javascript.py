@@ -15,6 +15,7 @@ SCRIPT = """
 import { createInterface } from "node:readline";
 import { assignVariant, variantOnPage } from "./assignment.js";
 import { createEligibility } from "./eligibility.js";
+import { isOutsideSlots } from "./exclusion_slots.js";
 import { murmur3 } from "./hash.js";
 import { coversPage } from "./pages.js";
 import { redirectUrl } from "./redirects.js";
@@ -39,7 +40,8 @@ const CALLS = {
     const [one] = config.experiments;
     const unit = one.unit ? unitId(one.unit, visit) : visit.visitor_id;
     let asks = false;
-    const parts = { ...partsOf(config, "", now), isUnsettled: (...given) => (asks = isUnsettled(...given)) };
+    const isExcluded = (...given) => isOutsideSlots(...given) || (asks = isUnsettled(...given));
+    const parts = { ...partsOf(config, "", now), isExcluded };
     const index = variantOnPage(one, visit, unit, stored, parts);
     return asks ? "ask" : index;
   },
