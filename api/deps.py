@@ -161,6 +161,17 @@ def experiment_of_results(
     return experiment
 
 
+def holdout_of_results(
+    request: Request,
+    holdout_id: Annotated[str, Path(alias="id")],
+    project: Annotated[Project, Depends(project_in_path)],
+    catalog: CatalogDep,
+) -> Experiment:
+    """Load the holdout of `{id}`, an experiment: 404; and require each parameter of results once: 422."""
+    require_once(request, RESULTS_PARAMETERS)
+    return catalog.holdouts.get(project.id, holdout_id)
+
+
 def per_page(per_page: Annotated[int, Query(ge=1, description="Items a page; at most 100.")] = 25) -> int:
     """Return the page size, at most MAX_PER_PAGE."""
     return min(per_page, MAX_PER_PAGE)
@@ -196,3 +207,4 @@ ProjectOfWritableRuns = Annotated[Project, Security(project_in_path, scopes=["pr
 SumsOfReadableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["projects:read"])]
 SumsOfWritableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["projects:write"])]
 ExperimentOfReadableResults = Annotated[Experiment, Security(experiment_of_results, scopes=["results:read"])]
+HoldoutOfReadableResults = Annotated[Experiment, Security(holdout_of_results, scopes=["results:read"])]

@@ -72,6 +72,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "open_risks": ErrorCode(422),
     "rollout_conflict": ErrorCode(422),
     "no_rollout": ErrorCode(422),
+    "holdout_active": ErrorCode(422),
     "sharing_forbidden": ErrorCode(422, (SharingForbiddenError,)),
     "metric_in_use": ErrorCode(422, (MetricInUseError,)),
     "group_in_use": ErrorCode(422, (GroupInUseError,)),

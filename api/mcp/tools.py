@@ -54,6 +54,12 @@ JOINED: Final[Mapping[str, tuple[str, str]]] = {
     "create_group": ("create_experiment", "create_group"),
     "delete_group": ("delete_experiment", "group_id"),
     "end_experiment_rollout": ("complete_experiment", "end_rollout"),
+    "list_holdouts": ("list_experiments", "holdouts"),
+    "create_holdout": ("create_experiment", "percent"),
+    "get_holdout": ("get_experiment", "holdout_id"),
+    "update_holdout": ("update_experiment", "holdout_id"),
+    "delete_holdout": ("delete_experiment", "holdout_id"),
+    "get_holdout_results": ("get_results", "holdout_id"),
 }
 CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."
 

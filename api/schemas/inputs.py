@@ -1,12 +1,13 @@
 """Request bodies: JSON schemas generated from the records and structs that read them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
+from engine.design import holdout
 from engine.design.conclusion import ShipRequest
 from engine.design.copying import CopyRequest
 from engine.design.exclusion.exclusion_group import ExclusionGroup
@@ -14,7 +15,7 @@ from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.project import Project, SdkKeyRotation
-from engine.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
+from engine.validation.check import DEFINITIONS, NULL, Check, Schema, object_schema, or_null
 from engine.validation.record_fields import input_definitions, input_schema
 from pipeline.assignment.request import InitBody
 from pipeline.events.batch_split import MAX_EVENTS
@@ -55,8 +56,33 @@ class Body:
         change: Mapping[str, Any] | None = None,
     ) -> "Body":
         """Describe the body that becomes a record, with examples of one to create and of a change."""
-        notes = {"title": name, "description": description, "examples": [example]}
-        schemas = {name: {**input_schema(record), **notes}, **input_definitions(record)}
+        schemas = {name: {**input_schema(record), "description": description}, **input_definitions(record)}
+        return cls._of_schemas(name, schemas, example, change)
+
+    @classmethod
+    def of_fields(
+        cls,
+        name: str,
+        checks: Mapping[str, Check],
+        required: Sequence[str],
+        description: str,
+        example: Mapping[str, Any],
+    ) -> "Body":
+        """Describe a body by the checks of its fields."""
+        properties = {field: {**check.schema} for field, check in checks.items()}
+        definitions = {key: one for check in checks.values() for key, one in check.definitions.items()}
+        schemas = {name: object_schema(name, description, properties, required), **definitions}
+        return cls._of_schemas(name, schemas, example)
+
+    @classmethod
+    def _of_schemas(
+        cls,
+        name: str,
+        schemas: Mapping[str, Schema],
+        example: Mapping[str, Any],
+        change: Mapping[str, Any] | None = None,
+    ) -> "Body":
+        schemas = {**schemas, name: {**schemas[name], "title": name, "examples": [example]}}
         components = {_component_name(key): _with_components(key, schemas[key]) for key in schemas}
         return cls(name, components, change)
 
@@ -118,6 +144,26 @@ SHIP_INPUT: Final = Body.of(
 )
 SHARE_INPUT: Final = Body.of(
     "ShareInput", ShareRequest, "A share link to create.", {"days": 14, "shows_money": False}
+)
+HOLDOUT_INPUT: Final = Body.of_fields(
+    "HoldoutInput",
+    holdout.FIELDS,
+    holdout.REQUIRED,
+    "A holdout to create, with the goals to compare by.",
+    {
+        "name": "Spring",
+        "percent": 5,
+        "goals": [
+            {"name": "Order placed", "goal_type": "custom_event", "config": {"event_name": "purchase"}}
+        ],
+    },
+)
+HOLDOUT_CHANGES: Final = Body.of_fields(
+    "HoldoutChanges",
+    {name: holdout.FIELDS[name] for name in holdout.REVISABLE},
+    (),
+    "The fields to change.",
+    {"to": "2026-05-31T22:00:00Z"},
 )
 METRIC_INPUT: Final = Body.of(
     "MetricInput",

@@ -89,14 +89,14 @@ async def _evaluate(request: Request, only: str | None = None) -> Sequence[Varia
 
     try:
         received = await read_request(sdk_request, services, read)
-        _, decisions = await visit(services, received, only=only)
+        decided = await visit(services, received, only=only)
     except MalformedBodyError as error:
         raise FlagError("PARSE_ERROR", str(error)) from error
     except MissingTargetingKeyError as error:
         raise FlagError("TARGETING_KEY_MISSING", f"targetingKey {error}") from error
     except InvalidBodyError as error:
         raise FlagError("INVALID_CONTEXT", f"{error.problems[0].field}: {error}") from error
-    return decisions
+    return decided.decisions
 
 
 def _with_credentials(request: Request) -> Request:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -14,14 +15,15 @@ from api.sdk.access import CountBytes, SdkRequest, read_request
 from api.sdk.admission import VisitServices
 from api.sdk.visit_answer import encode_answer
 from engine.design.experiment import Experiment
+from engine.design.holdout import HoldoutPlace, place_in
 from engine.design.units import is_clustered
-from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
+from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide, meets_any
 from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.link_index import UserClaim
 from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.request import InitBody, decode_init
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
-from pipeline.assignment.visits import assignment_rows, has_news, visit_row
+from pipeline.assignment.visits import assignment_rows, has_news, holdout_exposure, visit_row
 from pipeline.clock import utc_now, utc_now_us
 from pipeline.events.attributes import InvalidAttributesError
 from pipeline.events.body import InvalidBodyError, project_named_in
@@ -36,29 +38,43 @@ async def answer_init(request: Request) -> Response:
     """Decide a visitor's variant in each experiment; store the first assignments, and its user."""
     services: VisitServices = request.app.state.services
     received = await read_request(request, services, partial(_read_visit, request))
-    visitor_id, decisions = await visit(services, received)
-    encode = partial(encode_answer, received.cached, visitor_id, decisions, received.body.url)
+    decided = await visit(services, received)
+    visitor_id, url = decided.visitor.visitor_id, received.body.url
+    encode = partial(encode_answer, received.cached, visitor_id, decided.decisions, url)
     answer = encode() if _is_short(received) else await run_in_threadpool(encode)
     return Response(answer, media_type="application/json")
 
 
+@dataclass(frozen=True, slots=True)
+class DecidedVisit:
+    """The decisions on a visit, with what they follow from."""
+
+    visitor: Visitor
+    known: KnownAssignments
+    decisions: Sequence[VariantDecision]
+    # In the holdout in force; None without one.
+    place: HoldoutPlace | None
+    # Whether a test or a rollout is for the visitor on this page, whatever the holdout says.
+    meets_any: bool
+
+
 async def visit(
     services: VisitServices, received: SdkRequest[InitBody], *, only: str | None = None
-) -> tuple[str, Sequence[VariantDecision]]:
-    """Decide on the experiments of a visit and store what is new of it; returns the visitor id, too.
+) -> DecidedVisit:
+    """Decide on the experiments of a visit and store what is new of it.
 
     `only` is the test key of the one experiment that is asked for. InvalidBodyError.
     """
-    visitor, known, decisions = await decide_visit(services, received, only=only)
+    decided = await decide_visit(services, received, only=only)
     if not received.is_excluded and received.missing_consent is None:
-        await _store(services, received, visitor, decisions, known)
+        await _store(services, received, decided)
     await services.snippet_verification.see(received.cached, received.page)
-    return visitor.visitor_id, decisions
+    return decided
 
 
 async def decide_visit(
     services: VisitServices, received: SdkRequest[InitBody], *, only: str | None = None
-) -> tuple[Visitor, KnownAssignments, Sequence[VariantDecision]]:
+) -> DecidedVisit:
     """Decide on the experiments of a visit, as `visit` does, and store nothing; InvalidBodyError."""
     body = received.body
     visitor = Visitor(
@@ -73,10 +89,8 @@ async def decide_visit(
     decided = await _decided(services, received)
     experiments = [one for one in decided if only is None or one.test_key == only]
     if _is_short(received):
-        known, decisions = _decide(services, received, visitor, experiments)
-    else:
-        known, decisions = await run_in_threadpool(_decide, services, received, visitor, experiments)
-    return visitor, known, decisions
+        return _decide(services, received, visitor, experiments)
+    return await run_in_threadpool(_decide, services, received, visitor, experiments)
 
 
 def _is_short(received: SdkRequest[InitBody]) -> bool:
@@ -112,21 +126,21 @@ async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:
         raise
 
 
-async def _store(
-    services: VisitServices,
-    received: SdkRequest[InitBody],
-    visitor: Visitor,
-    decisions: Sequence[VariantDecision],
-    known: KnownAssignments,
-) -> None:
-    """Store new assignments, or else attributes that may belong to a later exposure; nothing of a bot."""
+async def _store(services: VisitServices, received: SdkRequest[InitBody], decided: DecidedVisit) -> None:
+    """Store new assignments, or else attributes that may belong to a later exposure; nothing of a bot.
+
+    The first visit for which there is a test or a rollout is the exposure to a holdout, in both of its arms.
+    """
     project_id, visits = received.cached.project.id, services.stored_visits
-    visit = visit_row(visitor, utc_now_us(), received.sender, received.address_key)
+    visit = visit_row(decided.visitor, utc_now_us(), received.sender, received.address_key)
     if visit is None:
         return
-    rows = assignment_rows(visit, decisions, known)
+    rows = assignment_rows(visit, decided.decisions, decided.known)
+    place = decided.place if decided.meets_any else None
+    if place is not None and (exposure := holdout_exposure(visit, place)):
+        rows.append(exposure)
     is_news = received.cached.has_open_experiments and has_news(visit) and not visits.holds(project_id, visit)
-    if not rows and (is_news or not known.is_linked):
+    if not rows and (is_news or not decided.known.is_linked):
         rows = [visit]
     if received.sender == "browser":
         services.quotas.count_events(project_id, received.address_key, len(rows))
@@ -140,7 +154,7 @@ def _decide(
     received: SdkRequest[InitBody],
     visitor: Visitor,
     experiments: Iterable[Experiment],
-) -> tuple[KnownAssignments, Sequence[VariantDecision]]:
+) -> DecidedVisit:
     cached = received.cached
     claim = None
     if visitor.user_id is not None:
@@ -159,7 +173,19 @@ def _decide(
     known = services.first_assignments.of_visitor(
         cached.project.id, cached.rules, visitor_key, claim, units=_units(asked, experiments)
     )
-    return known, decide(asked, experiments, cached.targeting_of, known.variant_ids, known.inherited)
+    place = None
+    if (holdout := cached.holdout) is not None:
+        place = place_in(holdout, visitor.visitor_id, known.variant_ids.get(holdout.id))
+    decisions = decide(
+        asked,
+        experiments,
+        cached.targeting_of,
+        known.variant_ids,
+        known.inherited,
+        is_held=place is not None and place.is_held,
+    )
+    is_met = place is not None and meets_any(asked, experiments, cached.targeting_of)
+    return DecidedVisit(visitor, known, decisions, place, is_met)
 
 
 def _units(asked: AssignmentRequest, experiments: Iterable[Experiment]) -> dict[str, int]:

@@ -57,7 +57,8 @@ async def answer_debug(request: Request) -> Response:
 async def _explained(
     services: VisitServices, visited: SdkRequest[InitBody], now: datetime
 ) -> list[dict[str, Any]]:
-    visitor, _, decisions = await decide_visit(services, visited)
+    decided = await decide_visit(services, visited)
+    visitor, decisions = decided.visitor, decided.decisions
     project = visited.cached.project
     attributes = targeting_attributes(visitor, timezone=project.timezone, now=now)
 

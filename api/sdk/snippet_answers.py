@@ -78,6 +78,7 @@ async def _build(cached: CachedProject, form: _Form) -> Configuration:
         (*cached.experiments, *cached.rollouts),
         sdk_key=sdk_key,
         with_definitions=with_definitions,
+        has_holdout=cached.holdout is not None,
     )
     return Configuration(content, needs_facts(content))
 

@@ -140,7 +140,12 @@ class AssignmentIndex:
 
     def feed(self, first_seq: int, rows: Sequence[EventRow]) -> None:
         """Add acknowledged events, numbered from `first_seq` on."""
+        holdouts = [known for known in self.rules.values() if known.rule.is_holdout]
         for seq, row in enumerate(rows, first_seq):
+            for holdout in holdouts:
+                if row.occurred_at < holdout.rule.started_us and row.visitor_id is not None:
+                    # In front of every event, as in `first_places`.
+                    self.assignments.add(row.visitor_key, holdout.number, len(holdout.rule.variant_ids) - 1)
             if row.experiment_id is not None and (known := self.rules.get(row.experiment_id)):
                 self._assign(seq, row, known)
             if row.user_key is not None and row.visitor_id is not None:

@@ -37,23 +37,26 @@ def browser_config(
     *,
     sdk_key: str,
     with_definitions: bool = False,
+    has_holdout: bool = False,
 ) -> dict[str, Any]:
     """Build the configuration of a project's running and paused experiments, and of its rollouts, in order.
 
     `with_definitions` adds each experiment as it is stored, for servers, without what is of the team alone,
     and the thresholds of each weight epoch. Regular expressions are automata: the server decides on an
     experiment whose patterns are too large.
+    It decides on all of them while the project `has_holdout` in force, as it knows the visitors from before.
     `facts` are None: they are of a request.
     """
     given = list(experiments)
     live = [experiment for experiment in given if experiment.status in SERVED]
     automata = NumberedAutomata()
     described = [
-        _described(experiment, automata) | (_for_servers(experiment) if with_definitions else {})
+        _described(experiment, automata, by_server=has_holdout)
+        | (_for_servers(experiment) if with_definitions else {})
         for experiment in live
     ]
     rollouts = [
-        _rolled_out(one, one.rollout, automata)
+        _rolled_out(one, one.rollout, automata, by_server=has_holdout)
         | ({"definition": _definition(one)} if with_definitions else {})
         for one in given
         if one.rollout is not None and one.shipped is not None
@@ -131,8 +134,8 @@ def _ga4_events_of(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     ]
 
 
-def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, Any]:
-    by_server = not automata.add(_patterns_of(experiment))
+def _described(experiment: Experiment, automata: NumberedAutomata, *, by_server: bool) -> dict[str, Any]:
+    by_server = by_server or not automata.add(_patterns_of(experiment))
     return (
         {
             "id": experiment.id,
@@ -164,9 +167,11 @@ def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, 
     )
 
 
-def _rolled_out(experiment: Experiment, rollout: Rollout, automata: NumberedAutomata) -> dict[str, Any]:
+def _rolled_out(
+    experiment: Experiment, rollout: Rollout, automata: NumberedAutomata, *, by_server: bool
+) -> dict[str, Any]:
     """Describe a rollout as an experiment that assigns one variant, by an id under which nothing is kept."""
-    described = _described(as_rolled_out(experiment), automata)
+    described = _described(as_rolled_out(experiment), automata, by_server=by_server)
     return described | {"id": rollout.id, "experiment_id": experiment.id, "status": "rollout"}
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from engine.design.assignment import assign
 from engine.design.experiment import Experiment
+from engine.design.holdout import HELD
 from engine.design.pages import covers_page, redirect_url
 from engine.design.targeting.evaluation import Targeting
 from engine.design.units import unit_attribute, unit_id
@@ -53,23 +54,29 @@ class AssignmentRequest:
         )
 
 
-def decide(
+def decide(  # noqa: PLR0913  # the rest is said by name
     request: AssignmentRequest,
     experiments: Iterable[Experiment],
     targeting_of: Callable[[Experiment], Targeting],
     stored: Mapping[str, str],
     inherited: Collection[str] = (),
+    *,
+    is_held: bool = False,
 ) -> list[VariantDecision]:
     """Decide the variant in every experiment that is served, rolled out, or has a forced variant.
 
     `targeting_of` returns the compiled rules of an experiment. `stored` maps experiment id to the
     variant id of the first assignment of the visitor or its unit, which stays whatever has changed since,
     attributes and page included. It does not in `inherited` experiments for another visitor of an account.
+    A visitor who `is_held` out by a holdout gets forced variants only.
     """
     decisions: list[VariantDecision] = []
     for experiment in experiments:
         forced = _forced(request, experiment)
-        if experiment.shipped is not None:
+        is_shown = experiment.shipped is not None or (forced is None and experiment.status in SERVED)
+        if is_held and is_shown:
+            decisions.append(VariantDecision(experiment, None, "excluded", HELD.reason, None))
+        elif experiment.shipped is not None:
             decisions.append(_roll_out(request, experiment, experiment.shipped, targeting_of(experiment)))
         elif forced is not None:
             decisions.append(
@@ -80,6 +87,23 @@ def decide(
             joins = experiment.id in inherited and unit_attribute(experiment.unit) is not None
             decisions.append(_assign(request, experiment, targeting, stored.get(experiment.id), joins=joins))
     return decisions
+
+
+def meets_any(
+    request: AssignmentRequest,
+    experiments: Iterable[Experiment],
+    targeting_of: Callable[[Experiment], Targeting],
+) -> bool:
+    """Return whether a running test or a rollout is for the visitor, by its page, unit and targeting.
+
+    Neither the traffic allocation nor what the visitor was given before makes a difference, so that both
+    variants of a holdout count visitors alike.
+    """
+    return any(
+        (one.shipped is not None or (one.status == "running" and request.unit_id(one) is not None))
+        and _exclusion_reason(request, one, targeting_of(one)) is None
+        for one in experiments
+    )
 
 
 def _forced(request: AssignmentRequest, experiment: Experiment) -> Variant | None:

@@ -1,4 +1,8 @@
-"""Exposures that do not count: of new visitors while an experiment takes none, or outside its traffic."""
+"""Exposures that do not count: of new visitors while an experiment takes none, or outside its traffic.
+
+While a holdout is in force, neither do those of visitors who are held out, nor those of the holdout itself
+that name another variant than the visitor's.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,8 +10,10 @@ from typing import Final
 
 from engine.design.assignment import Exclusion, exclusion_by, exclusion_of
 from engine.design.experiment import Experiment
+from engine.design.holdout import HELD, OTHER_VARIANT, SEEN, place_in
 from engine.design.units import NO_UNIT
 from pipeline.assignment.first_assignments import FirstAssignments
+from pipeline.assignment.link_index import UserClaim
 from pipeline.assignment.project_cache import CachedProject, rule_of
 from pipeline.assignment.unit_keys import key_of_row, unit_of_row
 from pipeline.events.decode import DecodedEvents
@@ -19,13 +25,17 @@ _PAUSED: Final = "paused"
 
 
 def find_excluded(events: DecodedEvents, cached: CachedProject) -> dict[int, Exclusion]:
-    """Map the positions of exposures in `events.rows` to why a new visitor would not count there."""
-    if not (cached.limited_experiments or cached.unserved):
+    """Map the positions of exposures in `events.rows` to why a new visitor would not count there.
+
+    A holdout in force may exclude any of them: only what is known of the visitor tells.
+    """
+    if not (cached.limited_experiments or cached.unserved or cached.holdout):
         return {}
+    possible = None if cached.holdout is None else HELD
     return {
         position: exclusion
         for position, row in enumerate(events.rows)
-        if row.type == "exposure" and (exclusion := _exclusion(row, cached))
+        if row.type == "exposure" and (exclusion := _exclusion(row, cached) or possible)
     }
 
 
@@ -69,16 +79,37 @@ class ExposureFilter:
         project_id = cached.project.id
         named = {str(row.experiment_id) for row in exposures.values()}
         limited = [one for one in named if one in cached.limited_experiments or one in cached.unserved]
-        current = {one.id: one for one in self.catalog.experiments.with_ids(project_id, limited)}
+        current = {
+            one.id: one for one in self.catalog.experiments.with_ids(project_id, limited, with_holdouts=True)
+        }
         excluded: dict[int, Exclusion] = {}
         for position, row in exposures.items():
             experiment_id = str(row.experiment_id)
+            if cached.holdout and (exclusion := self._excluded_by(cached.holdout, row, cached)):
+                excluded[position] = exclusion
+                continue
             # One that was deleted a moment ago is as it was.
             experiment = current.get(experiment_id) or cached.limited_experiments.get(experiment_id)
             exclusion = _exclusion_from(experiment, row) if experiment else _exclusion(row, cached)
             if exclusion and not (experiment and self._is_known(project_id, experiment, row)):
                 excluded[position] = exclusion
         return excluded
+
+    def _excluded_by(self, holdout: Experiment, row: EventRow, cached: CachedProject) -> Exclusion | None:
+        """Return why a holdout leaves an exposure out, of a test or of itself."""
+        rules = [rule for rule in cached.rules if rule.is_holdout]
+        claim = None
+        if row.user_key is not None:
+            claim = UserClaim(row.user_key, is_trusted=row.sender == "server")
+        known = self.first_assignments.of_visitor(
+            cached.project.id, rules, row.visitor_key, claim, are_all=False
+        )
+        place = place_in(holdout, row.visitor_id or "", known.variant_ids.get(holdout.id))
+        if row.experiment_id != holdout.id:
+            return HELD if place.is_held else None
+        if place.variant is None:
+            return SEEN
+        return None if place.variant.id == row.variant_id else OTHER_VARIANT
 
     def _is_known(self, project_id: str, experiment: Experiment, row: EventRow) -> bool:
         """Return whether a visitor or unit stays, which the experiment would not take as a new one."""

@@ -14,6 +14,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final, Literal, TypeAlias
 
 from engine.design.experiment import Experiment
+from engine.design.holdout import SEEN_BEFORE
 from engine.design.project import Project
 from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.local_days import epoch_microseconds
@@ -46,6 +47,8 @@ def rule_of(experiment: Experiment) -> AssignmentRule | None:
         return None
     variant_ids = tuple(variant.id for variant in experiment.variants)
     started_us = epoch_microseconds(experiment.started_at)
+    if experiment.is_holdout:
+        return AssignmentRule(experiment.id, started_us, (*variant_ids, SEEN_BEFORE), is_holdout=True)
     return AssignmentRule(experiment.id, started_us, variant_ids, experiment.unit)
 
 
@@ -65,7 +68,9 @@ class CachedProject:
     # All but those that assign by id, oldest first.
     unserved: Mapping[str, ExperimentOutline]
     ids: ProjectIds
-    # Of each experiment that assigns.
+    # The one in force.
+    holdout: Experiment | None
+    # Of each experiment that assigns, and of the holdout.
     rules: tuple[AssignmentRule, ...]
     # By id, those that assign in which not every exposure counts: paused, of a group, or with less traffic.
     limited_experiments: Mapping[str, Experiment]
@@ -153,9 +158,12 @@ class _Content:
         return cached
 
     def _build(self, project: Project, account: Account) -> CachedProject:
-        served = [self.served[one] for one in self.outlines if one in self.served]
+        found = [self.served[one] for one in self.outlines if one in self.served]
+        served = [one for one in found if not one.is_holdout]
+        holdout = next((one for one in found if one.is_holdout), None)
         experiments = tuple(one for one in served if one.status in SERVED)
-        assigning = {one.id for one in experiments}
+        ruled = experiments if holdout is None else (*experiments, holdout)
+        assigning = {one.id for one in ruled}
         return CachedProject(
             project=project,
             account=account,
@@ -163,7 +171,8 @@ class _Content:
             rollouts=tuple(one for one in served if one.id not in assigning),
             unserved={one.id: one for one in self.outlines.values() if one.id not in assigning},
             ids=ProjectIds.together(self.ids.values(), project),
-            rules=tuple(rule for one in experiments if (rule := rule_of(one))),
+            holdout=holdout,
+            rules=tuple(rule for one in ruled if (rule := rule_of(one))),
             has_open_experiments=any(one.status not in _ENDED for one in self.outlines.values()),
             limited_experiments={
                 one.id: one

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.design.experiment import Experiment
+from engine.design.holdout import HoldoutPlace
 from engine.design.units import is_clustered
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.first_assignments import KnownAssignments
@@ -92,6 +93,21 @@ def assignment_rows(
                 )
             )
     return rows
+
+
+def holdout_exposure(visit: EventRow, place: HoldoutPlace) -> EventRow | None:
+    """Build the one exposure of a visitor to a holdout; None where it is stored, or there is no variant."""
+    if place.is_known or place.variant is None:
+        return None
+    # The same id for simultaneous requests of a visitor, so that they count as one event.
+    event_id = f"holdout:{place.holdout.id}:{visit.visitor_id}"
+    return visit._replace(
+        type="exposure",
+        event_id=event_id,
+        event_key=hash64(event_id),
+        experiment_id=place.holdout.id,
+        variant_id=place.variant.id,
+    )
 
 
 def _ids(experiment: Experiment, visit: EventRow) -> list[str]:

@@ -113,7 +113,8 @@ def erase_again(services: PipelineServices, *, since: datetime, actor: str) -> i
     since_us = epoch_microseconds(since)
     for project in services.catalog.projects.all():
         listed = {one for one, at in erased_keys.of(project.id).items() if at >= since_us}
-        experiments = [one.id for one in services.catalog.experiments.of_project(project.id)]
+        found = services.catalog.experiments.of_project(project.id, with_holdouts=True)
+        experiments = [one.id for one in found]
         with services.warehouse.cursor() as cursor:
             stored = list_keys(cursor, project.id, experiments) if listed else []
         for is_user, key in stored:

@@ -182,7 +182,9 @@ def change_if_due(
         return
     # The other change stands.
     with suppress(_NotDueError, NotFoundError):
-        catalog.experiments.change_in_steps(experiment.project_id, experiment.id, [(actor, decide), *others])
+        catalog.experiments.change_in_steps(
+            experiment.project_id, experiment.id, [(actor, decide), *others], with_holdouts=True
+        )
 
 
 def each_experiment(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pipeline.store.catalog.catalog import Catalog
 
 _MOMENTS = {"visitors": "exposed_at", "converted": "converted_at"}
+# No place of a goal, and not None.
+_MISSING = -1
 
 
 class KeptTotals:
@@ -88,18 +90,23 @@ def change(
     """Change the totals of a project by rows of some of its experiments that were replaced.
 
     Their visitors may have rows in other experiments: in those that they were `exposed` to, and in those of
-    which events are gone. Totals that are not of these experiments are forgotten.
+    which events are gone. Totals that are not of these experiments are forgotten. They are of
+    tests, and not of holdouts.
     """
     kept = visitor_totals.read_goals(cursor, project_id)
     if kept is None:
         return
-    own = [_counted(one, [goal.id for goal in one.goals]) for one in experiments]
-    if any(one.experiment_id not in kept or kept[one.experiment_id] != one.primary_goal for one in own):
+    own = {
+        number: _counted(one, [goal.id for goal in one.goals])
+        for number, one in enumerate(experiments)
+        if not one.is_holdout
+    }
+    if any(kept.get(one.experiment_id, _MISSING) != one.primary_goal for one in own.values()):
         visitor_totals.forget(cursor, project_id)
         return
-    if changes.keys.is_empty():
+    if not own or changes.keys.is_empty():
         return
-    others = _others(cursor, kept, exposed, {one.experiment_id for one in own})
+    others = _others(cursor, kept, exposed, {one.experiment_id for one in own.values()})
     elsewhere = visitor_totals.read_moments(cursor, others, changes.keys)
     minutes = pl.concat(
         _by_minute(pl.concat([elsewhere, *_moments(rows, own)]), sign)
@@ -126,10 +133,10 @@ def _others(
     return [CountedExperiment(one, len(record.variants), kept[one]) for one, record in records.items()]
 
 
-def _moments(rows: pl.DataFrame, experiments: Sequence[CountedExperiment]) -> list[pl.DataFrame]:
+def _moments(rows: pl.DataFrame, experiments: Mapping[int, CountedExperiment]) -> list[pl.DataFrame]:
     """Select the first exposures and conversions of rows by the number of their experiment."""
     shapes: dict[tuple[int, int | None], list[int]] = defaultdict(list)
-    for number, one in enumerate(experiments):
+    for number, one in experiments.items():
         shapes[one.variants, one.primary_goal].append(number)
     nothing = pl.lit(None, pl.Int64)
     return [

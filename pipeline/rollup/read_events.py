@@ -28,6 +28,7 @@ from pipeline.rollup.goals.goal_matching import (
 )
 from pipeline.rollup.goals.repeated_orders import find_repeated_orders
 from pipeline.rollup.goals.visitor_events import VISITOR
+from pipeline.rollup.holdout_visitors import starts_of_holdouts, without_seen_before
 from pipeline.rollup.partitions import Partitions
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.rollup.visitor_units import with_unit_keys, with_units
@@ -78,7 +79,8 @@ class ProjectRead:
         self._skip_repeats()
         self._hits, self._repeated_orders = self._read_hits()
         self._exposures, is_type_missing = self._read_exposures()
-        self._sights = self._read_sights(of_users_only=not is_type_missing)
+        self._starts = starts_of_holdouts(experiments)
+        self._sights = self._read_sights(of_users_only=not is_type_missing and not self._starts)
         self._has_visits = collect_visits(reader)
 
     def __iter__(self) -> Iterator[CountedVisitors]:
@@ -141,10 +143,12 @@ class ProjectRead:
 
     def _count_bucket(self, number: int, bucket: Bucket) -> CountedVisitors:
         firsts = find_first_exposures(self._exposures.take(number), self._rules.timezone)
+        sights = None if self._sights is None else self._sights.take(number)
+        if sights is not None and self._starts:
+            firsts = without_seen_before(firsts, sights, self._starts)
         visits = None
         if self._has_visits:
             visits = read_visits(self._reader, firsts.select(*VISITOR, "seq"), bucket)
-        sights = None if self._sights is None else self._sights.take(number)
         completed = complete_segments(firsts, visits, sights)
         exposed = with_day_of_week(with_units(completed, self._experiments))
         repeated = self._repeated_orders.take(number)

@@ -39,7 +39,7 @@ class Selection:
 
     def open_ones(self, project: Project) -> list[Due]:
         """List the experiments that are counted here, and whose results still change."""
-        experiments = self.catalog.experiments.of_project(project.id)
+        experiments = self.catalog.experiments.of_project(project.id, with_holdouts=True)
         published = self._published(experiments)
         rules = CountingRules.of(project)
         return [
@@ -50,7 +50,7 @@ class Selection:
 
     def records(self, project_id: str) -> dict[str, Published]:
         """Return the records of a project's experiments, by id."""
-        return self._published(self.catalog.experiments.of_project(project_id))
+        return self._published(self.catalog.experiments.of_project(project_id, with_holdouts=True))
 
     def _published(self, experiments: Iterable[Experiment]) -> dict[str, Published]:
         return self.publications.find_all([one.id for one in experiments])
@@ -63,4 +63,4 @@ class Selection:
         unsettled = [
             one for one in selected if one not in records or not is_settled(records[one], project.timezone)
         ]
-        return self.catalog.experiments.with_ids(project.id, unsettled)
+        return self.catalog.experiments.with_ids(project.id, unsettled, with_holdouts=True)

@@ -90,7 +90,7 @@ def rebuild_run(store: NightStores, run: Run, _report: ReportProgress) -> RunRes
     at_night = run.trigger == "schedule" or bool(run.parameters.get("night"))
     outcome = store.rollup.rebuild(project.id, chosen, at_night=at_night)
     if owed:
-        experiments = store.catalog.experiments.of_project(project.id)
+        experiments = store.catalog.experiments.of_project(project.id, with_holdouts=True)
         # An erasure in between would not find the person in reports that are about to be kept.
         with store.erasing:
             store.nights.keep(experiments, project, owed, run_id=run.id, now=store.clock())

@@ -105,6 +105,9 @@ def places(unlimited: Customer) -> dict[str, str]:
         "experiment": experiment,
         "started": started,
         "metric": metric,
+        "holdout": unlimited.a_holdout(project),
+        # Where a holdout can be made.
+        "spare": unlimited.a_project(),
         "webhook": unlimited.a_webhook(project),
         "channel": unlimited.a_channel(project),
         "group": unlimited.a_group(project),

@@ -87,6 +87,12 @@ class Customer:
         created = self.post(f"{project}/metrics", {**sign_ups, **fields})
         return f"{project}/metrics/{created.json()['data']['id']}"
 
+    def a_holdout(self, project: str) -> str:
+        """Hold 5% of the new visitors out; returns its path."""
+        goals = [{"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "order"}}]
+        created = self.post(f"{project}/holdouts", {"name": "Spring", "percent": 5, "goals": goals})
+        return f"{project}/holdouts/{created.json()['data']['id']}"
+
     def a_webhook(self, project: str, **fields: Any) -> str:
         """Create a webhook; returns its path."""
         created = self.post(f"{project}/webhooks", {"url": "https://shop.example/hooks", **fields})

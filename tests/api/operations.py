@@ -12,6 +12,8 @@ _EXPERIMENT = f"{_EXPERIMENTS}/{{id}}"
 _METRICS = "/api/v1/projects/{project_id}/metrics"
 _METRIC = {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "order"}}
 _GROUPS = "/api/v1/projects/{project_id}/groups"
+_HOLDOUTS = "/api/v1/projects/{project_id}/holdouts"
+_HOLDOUT = {"name": "Spring", "percent": 5, "goals": [_METRIC]}
 _WEBHOOKS = "/api/v1/projects/{project_id}/webhooks"
 _WEBHOOK = {"url": "https://shop.example/hooks"}
 _CHANNELS = "/api/v1/projects/{project_id}/notification_channels"
@@ -126,6 +128,12 @@ MORE_OPERATIONS = (
     Operation("GET", f"{_GROUPS}/{{id}}", ("experiments:read",), "project"),
     Operation("PATCH", f"{_GROUPS}/{{id}}", ("experiments:write",), "project", _NAME),
     Operation("DELETE", f"{_GROUPS}/{{id}}", ("experiments:write",), "project"),
+    Operation("GET", _HOLDOUTS, ("experiments:read",), "project"),
+    Operation("POST", _HOLDOUTS, ("experiments:write",), "project", _HOLDOUT),
+    Operation("GET", f"{_HOLDOUTS}/{{id}}", ("experiments:read",), "project"),
+    Operation("PATCH", f"{_HOLDOUTS}/{{id}}", ("experiments:write",), "project", _NAME),
+    Operation("DELETE", f"{_HOLDOUTS}/{{id}}", ("experiments:write",), "project"),
+    Operation("GET", f"{_HOLDOUTS}/{{id}}/results", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/programme", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/verdicts", ("results:read",), "project"),
     Operation("GET", "/api/v1/account/verdicts", ("results:read",), "listing"),

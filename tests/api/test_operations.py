@@ -60,6 +60,8 @@ class Scene:
     channel_id: str
     link_id: str
     group_id: str
+    # Of operations on holdouts alone.
+    holdout_id: str | None = None
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of all of them."""
@@ -81,6 +83,7 @@ class Scene:
         id_ = self.run_id if "/runs/" in operation.path else id_
         id_ = self.metric_id if "/metrics/" in operation.path else id_
         id_ = self.group_id if "/groups/" in operation.path else id_
+        id_ = (self.holdout_id or id_) if "/holdouts/" in operation.path else id_
         id_ = self.member_id if "/members/" in operation.path else id_
         id_ = self.webhook_id if "/webhooks/" in operation.path else id_
         id_ = self.channel_id if "/notification_channels/" in operation.path else id_
@@ -146,7 +149,13 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     link_id = customer.post(f"{experiment}/share_links").json()["data"]["share_link"]["id"]
     group_id = customer.a_group(project).rpartition("/")[2]
     ids = (key.id, run.id, metric_id, member.id, webhook_id, channel_id, link_id, group_id)
-    return Scene(customer, project_id, experiment_id, *ids)
+    holdout_id = None
+    if "/holdouts/" in operation.path:
+        holdout = customer.a_holdout(project)
+        # One in force cannot be deleted.
+        customer.patch(holdout, {"to": NOW.isoformat()})
+        holdout_id = holdout.rpartition("/")[2]
+    return Scene(customer, project_id, experiment_id, *ids, holdout_id)
 
 
 def test_operations_are_those_of_the_contract() -> None:

@@ -91,6 +91,7 @@ QUESTION = {
 TRACK = {"batch": [{"event_id": "e", "type": "pageview", "visitor_id": "v", "attributes": {"a": "b"}}]}
 CONVERT = {"event_id": "e", "visitor_id": "v", "event_name": "purchase", "revenue_cents": 100}
 VISIT = {"visitor_id": "v", "url": "https://shop.example", "attributes": {"country": "DE"}, "assignments": {}}
+HOLDOUT = {"name": "Spring", "percent": 5, "from": "2999-01-01T00:00:00Z", "to": None, "goals": [METRIC]}
 # Every operation that takes a body, with one that it takes.
 WRITES: dict[str, tuple[str, str, Any]] = {
     "create_project": ("POST", "/projects", SHOP),
@@ -113,6 +114,8 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "update_notification_channel": ("PATCH", "{channel}", CHANNEL),
     "rotate_webhook_secret": ("POST", "{webhook}/rotate_secret", {"grace_period_hours": 24}),
     "update_metric": ("PATCH", "{metric}", {**METRIC, "name": "Purchases"}),
+    "create_holdout": ("POST", "{spare}/holdouts", HOLDOUT),
+    "update_holdout": ("PATCH", "{holdout}", {"name": "Summer", "to": None}),
     "start_run": ("POST", "{project}/runs", RUN),
     "start_import": ("POST", "{project}/imports", IMPORT),
     "compute_sample_size": ("POST", "/tools/sample_size", QUESTION),

@@ -16,6 +16,7 @@ from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.exclusion.group_repository import ExclusionGroups
 from pipeline.store.catalog.experiment_listings import ExperimentListings
 from pipeline.store.catalog.experiments import Experiments
+from pipeline.store.catalog.holdouts import Holdouts
 from pipeline.store.catalog.idempotency import IdempotencyKeys
 from pipeline.store.catalog.job_records import JobRecords
 from pipeline.store.catalog.kept_verdicts import KeptVerdicts
@@ -54,6 +55,7 @@ class Catalog:
     projects: Projects
     experiments: Experiments
     experiment_listings: ExperimentListings
+    holdouts: Holdouts
     metrics: Metrics
     exclusion_groups: ExclusionGroups
     recorded_looks: RecordedLooks
@@ -108,6 +110,7 @@ class Catalog:
             projects=Projects(database),
             experiments=Experiments(database),
             experiment_listings=ExperimentListings(database),
+            holdouts=Holdouts(database),
             metrics=Metrics(database),
             exclusion_groups=ExclusionGroups(database),
             recorded_looks=RecordedLooks(database),

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy import Connection, Text, cast, func, not_, select
 
 from engine.design.goals import tracking_of
 from engine.vocabulary import GoalType, Status
@@ -62,6 +62,7 @@ class ExperimentOutline(msgspec.Struct):
     variants: tuple[VariantOutline, ...] = ()
     goals: tuple[GoalOutline, ...] = ()
     completed_at: datetime | None = None
+    is_holdout: bool = False
     rollout: RolloutOutline | None = None
 
     @property
@@ -124,7 +125,7 @@ def read_numbers(connection: Connection, project_id: str) -> ExperimentNumbers:
     version = connection.scalar(select(projects.c.experiments_version).where(projects.c.id == project_id))
     counts = (
         select(experiments.c.status, func.count())
-        .where(experiments.c.project_id == project_id)
+        .where(experiments.c.project_id == project_id, not_(experiments.c.is_holdout))
         .group_by(experiments.c.status)
     )
     by_status = {row[0]: row[1] for row in connection.execute(counts)}

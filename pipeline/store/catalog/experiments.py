@@ -1,11 +1,14 @@
-"""Experiments: stored as documents, each changed by a pure function in one transaction."""
+"""Experiments: stored as documents, each changed by a pure function in one transaction.
+
+Holdouts are stored beside the tests. Only what says so reads or changes them.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Insert, Text, Update, cast, func, select
+from sqlalchemy import Connection, Insert, Text, Update, cast, func, not_, select
 
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import STARTED
@@ -30,7 +33,7 @@ from pipeline.store.catalog.payload_room import payload_bytes, require_room
 from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import experiments, projects
 from pipeline.store.catalog.webhooks.change_messages import announce_change
-from pipeline.store.documents import document_from, document_of, value_from
+from pipeline.store.documents import document_of, value_from
 
 Decide = Callable[[Experiment], Experiment]
 DecideBeside = Callable[[Experiment, Beside], Experiment]
@@ -63,9 +66,7 @@ class Experiments:
             content = ProjectContent(_test_keys(connection, project_id), metrics_of(connection, project_id))
             experiment = build(content)
             require_room(connection, experiment)
-            document = document_of(experiment)
-            _write(connection, experiments.insert(), experiment, document)
-            record(connection, account_id, actor, experiment.id, changes_between({}, document))
+            save_new(connection, account_id, actor, experiment)
         return experiment
 
     def get(self, project_id: str, experiment_id: str) -> Experiment:
@@ -73,17 +74,22 @@ class Experiments:
         with self._database.read() as connection:
             return _experiment_from(_locate(connection, project_id, experiment_id))
 
-    def of_project(self, project_id: str, statuses: Iterable[Status] | None = None) -> list[Experiment]:
+    def of_project(
+        self, project_id: str, statuses: Iterable[Status] | None = None, *, with_holdouts: bool = False
+    ) -> list[Experiment]:
         """List the experiments of a project in those statuses (all if None), oldest first."""
-        query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
+        query = _DOCUMENT.where(*_are_of(project_id, statuses, with_holdouts=with_holdouts)).order_by(
             experiments.c.created_at, experiments.c.id
         )
         with self._database.read() as connection:
             return [_experiment_from(text) for text in connection.scalars(query)]
 
-    def with_ids(self, project_id: str, experiment_ids: Collection[str]) -> list[Experiment]:
+    def with_ids(
+        self, project_id: str, experiment_ids: Collection[str], *, with_holdouts: bool = False
+    ) -> list[Experiment]:
         """List those of a project's experiments that have one of the ids, oldest first."""
-        query, ids = _DOCUMENT.where(*_are_of(project_id, None)), list(experiment_ids)
+        query = _DOCUMENT.where(*_are_of(project_id, None, with_holdouts=with_holdouts))
+        ids = list(experiment_ids)
         parts = [ids[first : first + _IDS_AT_ONCE] for first in range(0, len(ids), _IDS_AT_ONCE)]
         with self._database.read() as connection:
             queries = (query.where(experiments.c.id.in_(part)) for part in parts)
@@ -91,8 +97,8 @@ class Experiments:
         return sorted(found, key=lambda one: (one.created_at, one.id))
 
     def started_ids(self, project_id: str) -> list[str]:
-        """List the ids of a project's experiments that have started."""
-        query = select(experiments.c.id).where(*_are_of(project_id, STARTED))
+        """List the ids of a project's experiments that have started, holdouts among them."""
+        query = select(experiments.c.id).where(*_are_of(project_id, STARTED, with_holdouts=True))
         with self._database.read() as connection:
             return list(connection.scalars(query))
 
@@ -107,7 +113,7 @@ class Experiments:
             return read_numbers(connection, project_id)
 
     def in_statuses(self, statuses: Iterable[Status]) -> list[Experiment]:
-        """List the experiments of every project in those statuses, oldest first."""
+        """List the experiments of every project in those statuses, holdouts among them, oldest first."""
         query = _DOCUMENT.where(experiments.c.status.in_(tuple(statuses))).order_by(
             experiments.c.created_at, experiments.c.id
         )
@@ -115,7 +121,7 @@ class Experiments:
             return [_experiment_from(text) for text in connection.scalars(query)]
 
     def ids(self) -> set[str]:
-        """Return the ids of all experiments."""
+        """Return the ids of all experiments and holdouts."""
         with self._database.read() as connection:
             return set(connection.scalars(select(experiments.c.id)))
 
@@ -123,7 +129,11 @@ class Experiments:
         """Count the running experiments of each of those projects."""
         query = (
             select(experiments.c.project_id, func.count())
-            .where(experiments.c.project_id.in_(project_ids), experiments.c.status == "running")
+            .where(
+                experiments.c.project_id.in_(project_ids),
+                experiments.c.status == "running",
+                not_(experiments.c.is_holdout),
+            )
             .group_by(experiments.c.project_id)
         )
         with self._database.read() as connection:
@@ -139,7 +149,12 @@ class Experiments:
         return self.change_in_steps(project_id, experiment_id, [(actor, decide)])
 
     def change_in_steps(
-        self, project_id: str, experiment_id: str, steps: Sequence[tuple[str, Decide]]
+        self,
+        project_id: str,
+        experiment_id: str,
+        steps: Sequence[tuple[str, Decide]],
+        *,
+        with_holdouts: bool = False,
     ) -> Experiment:
         """Change an experiment by several functions in one transaction; each is audited with its actor.
 
@@ -147,7 +162,8 @@ class Experiments:
         """
         with self._database.write() as connection:
             account_id = lock_project(connection, project_id)
-            experiment = _experiment_from(_locate(connection, project_id, experiment_id, lock=True))
+            text = _locate(connection, project_id, experiment_id, lock=True, with_holdouts=with_holdouts)
+            experiment = _experiment_from(text)
             return _save_steps(connection, account_id, experiment, steps)
 
     def revise(
@@ -179,11 +195,9 @@ class Experiments:
         """Delete an experiment and audit that; where `decide` raises, nothing changes."""
         with self._database.write() as connection:
             account_id = lock_project(connection, project_id)
-            text = _locate(connection, project_id, experiment_id, lock=True)
-            decide(_experiment_from(text))
-            connection.execute(experiments.delete().where(experiments.c.id == experiment_id))
-            next_version(connection, project_id)
-            record(connection, account_id, actor, experiment_id, changes_between(document_from(text), {}))
+            experiment = _experiment_from(_locate(connection, project_id, experiment_id, lock=True))
+            decide(experiment)
+            remove(connection, account_id, actor, experiment)
 
 
 # SQLite binds 32,766 values at most.
@@ -192,13 +206,25 @@ _IDS_AT_ONCE: Final = 10_000
 _DOCUMENT = select(cast(experiments.c.document, Text).label("document"))
 
 
-def _are_of(project_id: str, statuses: Iterable[Status] | None) -> tuple[Any, ...]:
+def _are_of(
+    project_id: str, statuses: Iterable[Status] | None, *, with_holdouts: bool = False
+) -> tuple[Any, ...]:
     of_project = experiments.c.project_id == project_id
-    return (of_project,) if statuses is None else (of_project, experiments.c.status.in_(tuple(statuses)))
+    is_of_kind = () if with_holdouts else (not_(experiments.c.is_holdout),)
+    has_status = () if statuses is None else (experiments.c.status.in_(tuple(statuses)),)
+    return (of_project, *is_of_kind, *has_status)
 
 
-def _locate(connection: Connection, project_id: str, experiment_id: str, *, lock: bool = False) -> str:
-    query = _DOCUMENT.where(*_are_of(project_id, None), experiments.c.id == experiment_id)
+def _locate(
+    connection: Connection,
+    project_id: str,
+    experiment_id: str,
+    *,
+    lock: bool = False,
+    with_holdouts: bool = False,
+) -> str:
+    is_of_kind = _are_of(project_id, None, with_holdouts=with_holdouts)
+    query = _DOCUMENT.where(*is_of_kind, experiments.c.id == experiment_id)
     text: str | None = connection.scalar(query.with_for_update() if lock else query)
     if text is None:
         raise NotFoundError("experiment", experiment_id)
@@ -222,9 +248,11 @@ def _write(
         "updated_at": experiment.updated_at,
         "version": next_version(connection, experiment.project_id),
         "payload_bytes": payload_bytes(experiment),
+        "is_holdout": experiment.is_holdout,
     }
     connection.execute(write.values(row))
-    write_listing(connection, experiment)
+    if not experiment.is_holdout:
+        write_listing(connection, experiment)
 
 
 def experiments_in(connection: Connection, project_id: str, statuses: Iterable[Status]) -> list[Experiment]:
@@ -240,10 +268,24 @@ def _tests_and_rollouts(connection: Connection, project_id: str) -> list[Experim
     # The id of a rollout begins so; the text may stand elsewhere, too.
     has_rollout = cast(experiments.c.document, Text).contains('"rol_', autoescape=True)
     query = _DOCUMENT.where(
-        experiments.c.project_id == project_id, experiments.c.status.in_(TESTS) | has_rollout
+        *_are_of(project_id, None), experiments.c.status.in_(TESTS) | has_rollout
     ).order_by(experiments.c.created_at, experiments.c.id)
     found = map(_experiment_from, connection.scalars(query))
     return [one for one in found if one.status in TESTS or one.shipped is not None]
+
+
+def save_new(connection: Connection, account_id: str, actor: str, experiment: Experiment) -> None:
+    """Save and audit a new experiment of a locked project, in the caller's transaction."""
+    document = document_of(experiment)
+    _write(connection, experiments.insert(), experiment, document)
+    record(connection, account_id, actor, experiment.id, changes_between({}, document))
+
+
+def remove(connection: Connection, account_id: str, actor: str, experiment: Experiment) -> None:
+    """Delete an experiment of a locked project and audit that, in the caller's transaction."""
+    connection.execute(experiments.delete().where(experiments.c.id == experiment.id))
+    next_version(connection, experiment.project_id)
+    record(connection, account_id, actor, experiment.id, changes_between(document_of(experiment), {}))
 
 
 def save_change(
@@ -281,7 +323,8 @@ def _save_steps(
             require_room(connection, experiment)
         previous, document = document, document_of(experiment)
         record(connection, account_id, actor, experiment.id, changes_between(previous, document))
-        announce_change(connection, before, experiment)
+        if not experiment.is_holdout:
+            announce_change(connection, before, experiment)
     is_this = experiments.c.id == experiment.id
     _write(connection, experiments.update().where(is_this), experiment, document)
     return experiment

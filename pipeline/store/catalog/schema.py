@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -139,6 +140,7 @@ experiments = Table(
     Column("version", BigInteger, nullable=False, server_default=text("0")),
     # Null where it was last written before variants had payloads.
     Column("payload_bytes", Integer),
+    Column("is_holdout", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("project_id", "test_key"),
     Index(None, "project_id", "status"),
     Index(None, "project_id", "version"),

@@ -10,7 +10,7 @@ import polars as pl
 
 from engine.design.units import VISITOR, Unit, is_clustered, unit_attribute
 from pipeline.store.event_columns import EVENT_DIMENSIONS, HEADER_BITS
-from pipeline.store.warehouse.connection import Warehouse, fetch_frame, registered
+from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.event_ranges import Bucket, Chunk
 from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.events import has_table, table_name
@@ -33,13 +33,15 @@ EXPOSED: Final = 1 << 15
 class AssignmentRule:
     """Rule of an experiment's assignments: events that name one of its variants, received since its start.
 
-    Events before the start, such as a preview of the draft, do not assign.
+    Events before the start, such as a preview of the draft, do not assign. In a holdout the last of the
+    `variant_ids` is that of visitors with any event from before the start, which goes before all others.
     """
 
     experiment_id: str
     started_us: int
     variant_ids: tuple[str, ...]
     unit: Unit = VISITOR
+    is_holdout: bool = False
 
 
 class FirstPlaces(NamedTuple):
@@ -99,12 +101,40 @@ def first_places(warehouse: Warehouse, query: AssignmentQuery) -> FirstPlaces:
             return FirstPlaces(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, np.int64))
         with registered(cursor, "assigning_variants", _assigning_variants(query.rules)):
             found = fetch_frame(cursor, statement, values)
+        seen = [_seen_before(cursor, query, number) for number in _holdouts(query.rules)]
+    if seen:
+        found = pl.concat([found, *seen], how="diagonal_relaxed").sort("visitor_key")
     return FirstPlaces(
         found["visitor_key"].to_numpy(),
         found["number"].to_numpy(),
         found["place"].cast(pl.Int64).to_numpy(),
         found["unit"].cast(pl.String) if clustered else None,
         clustered,
+    )
+
+
+def _holdouts(rules: Mapping[int, AssignmentRule]) -> list[int]:
+    return [number for number, rule in rules.items() if rule.is_holdout]
+
+
+def _seen_before(cursor: Cursor, query: AssignmentQuery, number: int) -> pl.DataFrame:
+    """Find the visitors with events from before the start of a holdout, by the number of its rule."""
+    rule = query.rules[number]
+    return fetch_frame(
+        cursor,
+        f"""
+        SELECT DISTINCT e.visitor_key, {number}::UINTEGER AS number,
+          {len(rule.variant_ids) - 1}::BIGINT AS place
+        FROM "{table_name(query.project_id)}" e
+        WHERE e.seq > $after AND e.occurred_at < $started AND e.visitor_id IS NOT NULL
+          AND e.visitor_key BETWEEN $first AND $last
+        """,
+        {
+            "after": query.after_seq,
+            "started": rule.started_us,
+            "first": query.first_key,
+            "last": query.last_key,
+        },
     )
 
 

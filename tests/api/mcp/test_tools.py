@@ -66,12 +66,26 @@ def test_every_tool_says_what_it_does(tools: dict[str, Tool]) -> None:
 
 
 def test_arguments_are_path_query_and_body_side_by_side(tools: dict[str, Tool]) -> None:
-    found_by = {"status", "search", "tag", "owner", "verdict", "sort", "since", "page", "per_page"}
-    joined = {"groups", "group_id"}
-    assert set(properties(tools["list_experiments"])) == {"project_id", *found_by, *joined}
+    found_by = {
+        "status",
+        "search",
+        "tag",
+        "owner",
+        "verdict",
+        "sort",
+        "since",
+        "page",
+        "per_page",
+        "holdouts",
+        "groups",
+        "group_id",
+    }
+    assert set(properties(tools["list_experiments"])) == {"project_id", *found_by}
     update = tools["update_experiment"]
     assert {"project_id", "experiment_id", "variants", "idempotency_key"} <= set(properties(update))
-    assert set(update.input_schema["required"]) == {"project_id", "experiment_id"}
+    # It takes a holdout as well.
+    assert set(update.input_schema["required"]) == {"project_id"}
+    assert set(tools["start_experiment"].input_schema["required"]) == {"project_id", "experiment_id"}
     assert update.input_schema["additionalProperties"] is False
     assert set(tools["create_project"].input_schema["required"]) == {"name", "url"}
 

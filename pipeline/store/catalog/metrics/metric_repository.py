@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Text, cast, select
+from sqlalchemy import Connection, Text, cast, not_, select
 
 from engine.design.metrics.metric import Metric
 from engine.design.metrics.metric_goals import FOLLOWING, require_following, uses
@@ -85,8 +85,10 @@ class Metrics:
         return Page([value_from(row["document"], Metric) for row in rows], page, per_page, total)
 
     def users(self, project_id: str) -> dict[str, list[MetricUser]]:
-        """Map the id of each metric of a project to the experiments with a goal of it, oldest first."""
-        query = select(cast(experiments.c.document, Text)).where(experiments.c.project_id == project_id)
+        """Map the id of each metric of a project to the tests with a goal of it, oldest first."""
+        query = select(cast(experiments.c.document, Text)).where(
+            experiments.c.project_id == project_id, not_(experiments.c.is_holdout)
+        )
         query = query.order_by(experiments.c.created_at, experiments.c.id)
         users: dict[str, list[MetricUser]] = {}
         with self._database.read() as connection:
