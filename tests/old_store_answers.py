@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from api.schemas.results import Results
 from engine.frames.analyze import analyze_frame
+from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.reader import Snapshot, open_snapshot
 from tests.old_store import TABLE, ask, facts, served, truelift, unpack
 from tests.stored_answers import Answers
@@ -237,7 +238,7 @@ def _snapshot_experiment(snapshot: Snapshot, experiment_id: str) -> Answers:
         "visitors": _frame_answer(visitors.collect()),
         "orders": _frame_answer(snapshot.orders(experiment_id).collect()),
         "aggregates": _frame_answer(snapshot.aggregates(experiment_id).collect()),
-        "verdict": json.loads(Results.of(report, {}, {}).model_dump_json()),
+        "verdict": json.loads(Results.of(report, {}, SegmentFilters()).model_dump_json()),
     }
 
 

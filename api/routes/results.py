@@ -37,7 +37,7 @@ def get_results(
     """Get every goal and variant, the decisions, the days and the health of the data."""
     filters = query.filters
     found = nights.read(experiment, project, filters, night=query.night, now=now)
-    return Single(data=Results.of(found.report, found.available_segments, filters.given, run_id=found.run_id))
+    return Single(data=Results.of(found.report, found.available_segments, filters, run_id=found.run_id))
 
 
 @router.get("/summary")

@@ -22,6 +22,7 @@ from engine.analysis.results.report import (
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment
 from engine.vocabulary import AnalysisMethod, GoalType, Status
+from pipeline.results.filters import SegmentFilters
 
 
 class Day(BaseModel):
@@ -96,6 +97,13 @@ class Results(BaseModel):
     active_segment: dict[str, str] | None = Field(
         description="The filters applied, as given.", examples=[{"country": "AT"}]
     )
+    active_days: dict[str, str] | None = Field(
+        description="The bounds of days of first exposure, as given; null without any.",
+        examples=[{"from": "2026-11-02", "to": "2026-11-08"}],
+    )
+    exploratory: bool = Field(
+        description="Whether a part of the visitors is analyzed: no look is recorded, nothing acts on it."
+    )
     health: list[Answer[HealthCheck]]
     estimand: Answer[Estimand] | None = Field(
         description="What is compared where weights changed; null where they never did."
@@ -119,7 +127,7 @@ class Results(BaseModel):
         cls,
         report: Report,
         available: Mapping[str, Any],
-        active: Mapping[str, str],
+        filters: SegmentFilters,
         *,
         run_id: str | None = None,
     ) -> "Results":
@@ -135,7 +143,9 @@ class Results(BaseModel):
             plan=answer(report.plan),
             time_series=days_of(primary) if primary else [],
             available_segments=AvailableSegments(**available),
-            active_segment=dict(active) or None,
+            active_segment=dict(filters.given) or None,
+            active_days=filters.given_days or None,
+            exploratory=report.is_exploratory,
             health=[answer(check) for check in report.health],
             estimand=answer(report.estimand),
             as_of=report.as_of,
@@ -153,6 +163,9 @@ class Summary(BaseModel):
     primary_goal_summary: Answer[GoalSummary] | None
     decision_summary: Answer[DecisionSummary] | None
     plan: Answer[PlanReport]
+    exploratory: bool = Field(
+        description="Whether a part of the visitors is analyzed: no action rests on it."
+    )
 
     @classmethod
     def of(cls, report: Report) -> "Summary":
@@ -165,6 +178,7 @@ class Summary(BaseModel):
             primary_goal_summary=answer(primary.summary) if primary else None,
             decision_summary=answer(primary.decision) if primary else None,
             plan=answer(report.plan),
+            exploratory=report.is_exploratory,
         )
 
 

@@ -1,5 +1,6 @@
-"""Query parameters that filter results by segment, and answers about the available values."""
+"""Query parameters that filter results by segment and by day, and answers about the available values."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Annotated, Any, Final
 
@@ -9,7 +10,7 @@ from pydantic.config import JsonDict
 from engine.errors import Problem
 from engine.local_days import read_day
 from engine.validation.values import shown
-from pipeline.results.filters import InvalidFilterError, SegmentFilters
+from pipeline.results.filters import FROM, InvalidFilterError, SegmentFilters
 from pipeline.results.nights import AS_OF
 from pipeline.store.event_columns import DIMENSIONS, Dimension
 from pipeline.store.warehouse.visitor_export import Form
@@ -18,6 +19,11 @@ from pipeline.store.warehouse.visitor_export import Form
 def _refuse_night(value: str | None) -> None:
     if value is not None:
         raise ValueError("segments and visitors are not kept of past nights; leave out as_of")
+
+
+def _refuse_days(value: str | None) -> None:
+    if value is not None:
+        raise ValueError("only results, summary and time series are told by day of exposure; leave it out")
 
 
 def _read_day(value: str) -> date:
@@ -31,7 +37,9 @@ def _read_day(value: str) -> date:
 Day = Annotated[date, BeforeValidator(_read_day)]
 # Otherwise the parameter would be ignored, and the present taken for a past night.
 NoNight = Annotated[str | None, AfterValidator(_refuse_night)]
+NoDays = Annotated[str | None, AfterValidator(_refuse_days)]
 _NO_NIGHT: Final = "Refused: segments and visitors are not kept of past nights."
+_NO_DAYS: Final = "Refused: results, their summary and their time series alone are told by day of exposure."
 
 
 def _filter(dimension: Dimension) -> tuple[Any, Any]:
@@ -59,24 +67,35 @@ class SegmentQuery(_DimensionFilters, BaseModel):
 
 
 class ResultsQuery(SegmentQuery):
-    """Segment filters, or a past night."""
+    """Segment filters and days of first exposure, or a past night."""
 
     as_of: Day | None = Field(
         None,
         description="Results published after the night that began this local day; all visitors only.",
     )
+    from_: Day | None = Field(
+        None,
+        alias=FROM,
+        description="The first local day of first exposure: an exploratory look at the visitors since then.",
+    )
+    to: Day | None = Field(None, description="The last local day of first exposure, included.")
+
+    @property
+    def filters(self) -> SegmentFilters:
+        """The filters by segment and day; raises InvalidFilterError with every invalid one."""
+        return replace(super().filters, first_day=self.from_, last_day=self.to)
 
     @property
     def night(self) -> date | None:
         """The night that is asked for; InvalidFilterError together with filters, which no night keeps."""
-        if self.as_of is not None and self.filters.given:
+        if self.as_of is not None and not self.filters.is_everyone:
             message = "past nights are kept of all visitors only; leave out the filters, or as_of"
             raise InvalidFilterError((Problem(AS_OF, message),))
         return self.as_of
 
 
 class TimeseriesQuery(ResultsQuery):
-    """Segment filters and the goal of daily results."""
+    """Filters and the goal of daily results."""
 
     goal_id: str | None = Field(None, description="One goal instead of the primary goal.")
 
@@ -87,6 +106,8 @@ class SegmentsQuery(BaseModel):
     goal_id: str | None = Field(None, description="One goal instead of all.")
     dimension: str | None = Field(None, description="One dimension, such as `country` or `custom:plan`.")
     as_of: NoNight = Field(None, description=_NO_NIGHT)
+    from_: NoDays = Field(None, alias=FROM, description=_NO_DAYS)
+    to: NoDays = Field(None, description=_NO_DAYS)
 
 
 class ExportQuery(SegmentQuery):
@@ -94,6 +115,8 @@ class ExportQuery(SegmentQuery):
 
     format: Form = Field("parquet", description="File format.")
     as_of: NoNight = Field(None, description=_NO_NIGHT)
+    from_: NoDays = Field(None, alias=FROM, description=_NO_DAYS)
+    to: NoDays = Field(None, description=_NO_DAYS)
 
 
 class CustomDimension(BaseModel):

@@ -70,4 +70,5 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
         estimand=describe_estimand(data),
         clustered_by=None if evidence.clusters is None else evidence.clusters.by,
         sums_from=evidence.sums_from,
+        is_exploratory=is_segment,
     )

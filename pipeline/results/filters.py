@@ -1,17 +1,22 @@
-"""Segment filters of results, from query parameters."""
+"""Filters of results by segment and by day of first exposure, from query parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Final, Self
 
 from engine.errors import Problem
+from engine.local_days import epoch_days
 from engine.validation.values import shown
 from pipeline.store.event_columns import DIMENSIONS, OTHER
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, is_dimension
 
 CUSTOM_KEY: Final = "custom_dimension_key"
 CUSTOM_VALUE: Final = "custom_dimension_value"
-# Every query parameter that filters results.
+# The first and the last day of first exposure, in the reporting time zone.
+FROM: Final = "from"
+TO: Final = "to"
+# Every query parameter that filters results by segment.
 FILTERS: Final = (*DIMENSIONS, CUSTOM_KEY, CUSTOM_VALUE)
 
 
@@ -26,13 +31,18 @@ class InvalidFilterError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SegmentFilters:
-    """Filters of one request, by query parameter, as given; visitors match all of them."""
+    """Filters of one request, by query parameter, as given; visitors match all of them.
+
+    `first_day` and `last_day` bound the local day of the first exposure, both included.
+    """
 
     given: Mapping[str, str] = field(default_factory=dict)
+    first_day: date | None = None
+    last_day: date | None = None
 
     def __post_init__(self) -> None:
-        """Raise InvalidFilterError for an unknown value of a fixed set, or half a custom dimension."""
-        problems = (*_unknown_values(self.given), *_half_custom(self.given))
+        """Raise InvalidFilterError for an unknown value, half a custom dimension, or days in reverse."""
+        problems = (*_unknown_values(self.given), *_half_custom(self.given), *self._reversed_days())
         if problems:
             raise InvalidFilterError(problems)
 
@@ -48,6 +58,34 @@ class SegmentFilters:
         if CUSTOM_KEY in self.given:
             selected[CUSTOM_PREFIX + self.given[CUSTOM_KEY]] = self.given[CUSTOM_VALUE]
         return selected
+
+    @property
+    def is_everyone(self) -> bool:
+        """Whether no visitor is left out."""
+        return not self.given and not self.given_days
+
+    @property
+    def given_days(self) -> dict[str, str]:
+        """The bounds of first exposures, by query parameter."""
+        bounds = {FROM: self.first_day, TO: self.last_day}
+        return {name: day.isoformat() for name, day in bounds.items() if day is not None}
+
+    @property
+    def days(self) -> tuple[int | None, int | None]:
+        """The bounds of first exposures, as days since 1970."""
+        first, last = (None if day is None else epoch_days(day) for day in (self.first_day, self.last_day))
+        return first, last
+
+    def refuse_coming(self, today: date) -> None:
+        """Raise InvalidFilterError for a first day that has not begun."""
+        if self.first_day is not None and self.first_day > today:
+            message = f"{self.first_day.isoformat()} has not begun: today is {today.isoformat()}"
+            raise InvalidFilterError((Problem(FROM, message),))
+
+    def _reversed_days(self) -> tuple[Problem, ...]:
+        if self.first_day is None or self.last_day is None or self.first_day <= self.last_day:
+            return ()
+        return (Problem(TO, f"{self.last_day.isoformat()} is before from; give the days in order"),)
 
     def refuse_other(self) -> None:
         """Raise InvalidFilterError for OTHER of a closed set, which only sums from outside have."""

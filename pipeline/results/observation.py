@@ -18,6 +18,7 @@ from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.results.covariates import with_indexes
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
+from pipeline.results.filters import SegmentFilters
 from pipeline.results.funnels import funnels_of, steps_of
 from pipeline.results.known_outcomes import with_known_outcomes
 from pipeline.results.largest_visitors import (
@@ -64,13 +65,13 @@ class Observation:
     published: Published
     as_of: datetime
 
-    def of_visitors(self, segment: Mapping[str, str], *, days: range, timezone: str) -> Evidence:
-        """Read the evidence of visitors with every value of `segment`, over at least `days` since 1970."""
-        visitors = self.everyone.within(segment)
-        counted = self._cells(visitors, segment)
+    def of_visitors(self, filters: SegmentFilters, *, days: range, timezone: str) -> Evidence:
+        """Read the evidence of visitors who match `filters`, over at least `days` since 1970."""
+        visitors, is_part = self.everyone.within(filters.segment, filters.days), not filters.is_everyone
+        counted = self._cells(visitors, filters)
         cells = self._align(counted)
         goals = kept_goals(self.experiment, self.published.goals, variants=visitors.variants)
-        kept = None if segment else read_kept(visitors.cursor, self.experiment.id, goals)
+        kept = None if is_part else read_kept(visitors.cursor, self.experiment.id, goals)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
         evidence, known = evidence_of(self.experiment, cells, days), cells
         if last:
@@ -89,11 +90,11 @@ class Observation:
             evidence,
             epochs=epochs,
             # Neither is known within a segment, and both count visitors of units that are left out.
-            segments=None if segment or self.everyone.has_units else self._visitors_by_segment(),
-            follow_up=None if segment or self.everyone.has_units else self._follow_up(cells, timezone),
+            segments=None if is_part or self.everyone.has_units else self._visitors_by_segment(),
+            follow_up=None if is_part or self.everyone.has_units else self._follow_up(cells, timezone),
             senders=None if kept is None else read_senders(visitors, self.experiment, self.published, kept),
             other_currencies=None
-            if segment
+            if is_part
             else read_other_currencies(visitors.cursor, self.experiment, self.published),
             funnels=self._funnels(visitors, kept),
             as_of=self.as_of,
@@ -105,7 +106,7 @@ class Observation:
         found = self._with_extremes(read, visitors, last, kept)
         if not visitors.has_units:
             return found
-        return with_units(visitors, self.experiment, self.published, found, cells, segment, last)
+        return with_units(visitors, self.experiment, self.published, found, cells, last)
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
@@ -146,12 +147,12 @@ class Observation:
     def _align(self, cells: pl.DataFrame) -> pl.DataFrame:
         return align_to(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
 
-    def _cells(self, visitors: SelectedVisitors, segment: Mapping[str, str]) -> pl.DataFrame:
-        """Read the sums of a segment from the aggregates, or from visitor rows if it is not in them."""
+    def _cells(self, visitors: SelectedVisitors, filters: SegmentFilters) -> pl.DataFrame:
+        """Read the sums of visitors from the aggregates, or from their rows if they are not in these."""
         everyone = aggregates.EVERYONE
-        (dimension, value), *others = segment.items() or [(everyone, everyone)]
+        (dimension, value), *others = filters.segment.items() or [(everyone, everyone)]
         is_summed = dimension == everyone or dimension in self.published.dimensions
-        if is_summed and not others and not visitors.has_units:
+        if is_summed and not others and not visitors.has_units and not filters.given_days:
             return aggregates.read_value(visitors.cursor, self.experiment.id, dimension, value)
         return read_segment(visitors, len(self.published.goals))
 

@@ -1,6 +1,6 @@
 """Results of experiments: reports, evidence, segments and totals."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -57,11 +57,11 @@ _NO_FILTERS: Final = SegmentFilters()
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Visitors of a segment that are asked for as of `now`; `fresh_at` is None where events lack."""
+    """Visitors that are asked for as of `now`; `fresh_at` is None where events lack."""
 
     experiment: Experiment
     project: Project
-    segment: Mapping[str, str]
+    filters: SegmentFilters
     now: datetime
     fresh_at: datetime | None
     # Erasures of persons before it.
@@ -69,7 +69,9 @@ class _Asked:
 
     @property
     def question(self) -> SharedQuestion:
-        return SharedQuestion(self.experiment.id, tuple(self.segment.items()))
+        return SharedQuestion(
+            self.experiment.id, (*self.filters.segment.items(), *self.filters.given_days.items())
+        )
 
 
 class Results:
@@ -139,12 +141,13 @@ class Results:
         is_outside = published is not None and published.sums_from is not None
         if filters.given and not is_outside:
             filters.refuse_other()
+        filters.refuse_coming(local_day(now, project.timezone))
         counted = now if is_fresh and not is_outside else None
-        return _Asked(experiment, project, filters.segment, now, counted, erasures)
+        return _Asked(experiment, project, filters, now, counted, erasures)
 
     def _report_of(self, read: _Asked, *, is_finished: bool = False) -> Report:
         evidence, currency = self._evidence_of(read), read.project.revenue_currency
-        if read.segment:
+        if not read.filters.is_everyone:
             from engine.analysis.analyze import analyze  # noqa: PLC0415 - slow, and not needed at a start
 
             return analyze(read.experiment, evidence, now=read.now, currency=currency, is_segment=True)
@@ -190,12 +193,14 @@ class Results:
 
     def _read_evidence(self, read: _Asked) -> Evidence:
         experiment, timezone = read.experiment, read.project.timezone
-        days = days_of(experiment, timezone, read.now)
+        days, first = days_of(experiment, timezone, read.now), read.filters.days[0]
+        if first is not None:
+            days = range(min(max(days.start, first), days.stop), days.stop)
         missing = self.missing_sources(experiment)
         with self._observing(read) as observation:
             if observation is None:
                 return evidence_of(experiment, aggregates.no_cells(), days)
-            found = observation.of_visitors(read.segment, days=days, timezone=timezone)
+            found = observation.of_visitors(read.filters, days=days, timezone=timezone)
             # Also of an import that began or ended while these were counted.
             missing += self.missing_sources(experiment, None if read.fresh_at else observation.as_of)
         return replace(found, missing_sources=tuple(sorted({*missing}))) if missing else found
@@ -208,7 +213,7 @@ class Results:
         with self._observing(read) as observation:
             if observation is None:
                 return None
-            return distribution_of(observation, goal, read.segment, timezone=project.timezone)
+            return distribution_of(observation, goal, read.filters, timezone=project.timezone)
 
     def segments(
         self,

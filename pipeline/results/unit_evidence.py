@@ -29,15 +29,14 @@ def with_units(  # noqa: PLR0913, PLR0917  # what an observation has
     published: Published,
     evidence: Evidence,
     cells: pl.DataFrame,
-    segment: Mapping[str, str],
     last_days: Mapping[int, int],
 ) -> Evidence:
     """Replace the values of visitors by those of their units, and leave out what compares visitors.
 
-    `cells` are the sums of the visitors who have every value of `segment`, aligned to the experiment, and
+    `cells` are the sums of these visitors, aligned to the experiment, and
     `last_days` those of first exposures up to which outcomes are known, by the goal's position.
     """
-    mixed = count_mixed_units(visitors.cursor, experiment.id, segment)
+    mixed = count_mixed_units(visitors)
     columns = positions(published.variants, [one.id for one in experiment.variants])
     goals = all_goals(experiment, published.goals)
     with UnitSums.open(visitors, goals, last_days=last_days) as sums:

@@ -9,6 +9,7 @@ from engine.design.goal import Goal
 from engine.measures.sums import unit_of
 from engine.stats.frequentist.quantiles import ValueCounts
 from engine.stats.value_buckets import counted
+from pipeline.results.filters import SegmentFilters
 from pipeline.results.observation import Observation
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.goals.summed_goals import goals_with_values
@@ -20,7 +21,7 @@ Distribution = Mapping[str, ValueCounts]
 
 
 def distribution_of(
-    observation: Observation, goal: Goal, segment: Mapping[str, str], *, timezone: str
+    observation: Observation, goal: Goal, filters: SegmentFilters, *, timezone: str
 ) -> Distribution | None:
     """Count visitors by value, within 1%; None for goals without values, and where no visitors are stored."""
     published = observation.published
@@ -28,7 +29,7 @@ def distribution_of(
     place = published.goals.index(goal.id) if goal.id in published.goals else None
     if published.sums_from is not None or place is None or place not in found or goal.measure.is_ratio:
         return None
-    visitors = observation.everyone.within(segment)
+    visitors = observation.everyone.within(filters.segment, filters.days)
     column = columns_of(found[place], visitors.columns)[0]
     if column not in visitors.columns:
         return None

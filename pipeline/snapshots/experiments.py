@@ -36,6 +36,7 @@ from pipeline.store.warehouse import parquet
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.erasure.segment_texts import digest_texts
 from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.unit_sums import count_mixed_units
 from pipeline.store.warehouse.visitor_export import write_visitors
 from pipeline.store.warehouse.visitors import column_of, digest_rows, read_columns
@@ -122,7 +123,9 @@ def _units(cursor: Cursor, experiment: Experiment, counts: Mapping[int, int]) ->
     """Describe the units that are compared; None where visitors are."""
     if not is_clustered(experiment.unit):
         return None
-    mixed = count_mixed_units(cursor, experiment.id, {})
+    mixed = count_mixed_units(
+        SelectedVisitors.everyone(cursor, experiment.id, variants=len(experiment.variants))
+    )
     return UnitsRecord(
         by=unit_name(experiment.unit),
         noun=unit_noun(experiment.unit),

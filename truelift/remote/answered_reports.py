@@ -70,6 +70,7 @@ def report_of(
             estimand=results["estimand"] and read_record(Estimand, results["estimand"]),
             clustered_by=None if plan.clusters is None else unit_name(experiment.unit),
             sums_from=results["sums_from"],
+            is_exploratory=results.get("exploratory", False),
         )
 
 

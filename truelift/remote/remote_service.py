@@ -116,18 +116,30 @@ class RemoteService:
         """Return a frame with a row an experiment: verdict as last counted, lift, plan, recent changes."""
         return self._frame(_verdict_row(one.answer) for one in self._listed())
 
-    def report(self, experiment: str, *, as_of: date | None = None, **segment: str) -> Report:
+    def report(
+        self,
+        experiment: str,
+        *,
+        as_of: date | None = None,
+        first_day: date | None = None,
+        last_day: date | None = None,
+        **segment: str,
+    ) -> Report:
         """Read the report of an experiment, with all that those of `truelift.analyze` have.
 
         `as_of` reads what was published after the night of that day. `segment` filters by attributes at the
-        first exposure, such as `device_type="mobile"`; ValueError for one that is no filter. `chart_lift`
-        lacks the band that holds at every look.
+        first exposure, such as `device_type="mobile"`; ValueError for one that is no filter. `first_day` and
+        `last_day` bound the local day of that exposure: an exploratory look. `chart_lift` lacks the band that
+        holds at every look.
         """
         listed = self._find(experiment)
-        query = {**segment, "as_of": None if as_of is None else as_of.isoformat()}
+        days_asked = {"as_of": as_of, "from": first_day, "to": last_day}
+        query: dict[str, str | None] = {**segment}
+        query |= {name: None if day is None else day.isoformat() for name, day in days_asked.items()}
         detail = self._reader.read(listed.path)
         results = self._reader.read(f"{listed.path}/results", **query)
-        if unknown := segment.keys() - (results["active_segment"] or {}).keys():
+        filtered = {**(results["active_segment"] or {}), **(results.get("active_days") or {})}
+        if unknown := {name for name, value in query.items() if value and name != "as_of"} - filtered.keys():
             # The service would answer for all visitors.
             raise ValueError(f"results cannot be filtered by {', '.join(sorted(unknown))}")
         days = {
@@ -144,13 +156,13 @@ class RemoteService:
         segments = self._reader.read(f"{listed.path}/results/segments")
         return segment_report_of(listed.answer, self._reader.read(listed.path), segments)
 
-    def results(self, experiment: str, *, as_of: date | None = None, **segment: str) -> Any:  # noqa: ANN401 - a frame of Polars or pandas
+    def results(self, experiment: str, **chosen: Any) -> Any:  # noqa: ANN401 - a frame of Polars or pandas
         """Return a frame with a row a goal and variant, of every number; takes what `report` takes."""
-        return self._frame(result_rows(self.report(experiment, as_of=as_of, **segment)))
+        return self._frame(result_rows(self.report(experiment, **chosen)))
 
-    def time_series(self, experiment: str, *, as_of: date | None = None, **segment: str) -> Any:  # noqa: ANN401 - a frame of Polars or pandas
-        """Return a frame with a row a goal, day and variant, in the time zone of the project."""
-        return self._frame(day_rows(self.report(experiment, as_of=as_of, **segment)))
+    def time_series(self, experiment: str, **chosen: Any) -> Any:  # noqa: ANN401 - a frame of Polars or pandas
+        """Return a frame with a row a goal, day and variant, in local time; takes what `report` takes."""
+        return self._frame(day_rows(self.report(experiment, **chosen)))
 
     def segments(self, experiment: str) -> Any:  # noqa: ANN401 - a frame of Polars or pandas
         """Return a frame with a row a goal, segment and variant; exploratory, as `segment_report`."""

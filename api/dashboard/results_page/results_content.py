@@ -47,6 +47,12 @@ class PageAddress:
         query = urlencode({name: value for name, value in asked.items() if value})
         return f"{self.path}?{query}" if query else self.path
 
+    def kept(self, *changed: str) -> list[tuple[str, str]]:
+        """List the parameters that a form sends along, without those that its fields change."""
+        return [
+            (name, value) for name, value in {**self.filters, **self.options}.items() if name not in changed
+        ]
+
     def link_to_night(self, night: str) -> str:
         """Return the address of the report of a past night, which is of all visitors."""
         return PageAddress(self.path, {"as_of": night}, self.options).link()
@@ -140,7 +146,7 @@ def leader_of(report: Report) -> VariantResult | None:
 
 def _part(asked: AskedResults, report: Report) -> str:
     """Say of which visitors the results are, where they are not those that decide."""
-    if asked.query.filters.given:
+    if not asked.query.filters.is_everyone:
         return "a part of all"
     control = report.experiment.control
     return f"against {control.name}" if asked.baseline and control else ""

@@ -229,7 +229,8 @@ class Report(ShownResult):
     `plan` is that of its sample, and `due_look` the look that is to be recorded now, None where none is due.
     `estimand` is None where weights never changed: there it is the plain mean of each variant's visitors.
     `clustered_by` names the clusters, such as accounts, by which variants are compared; None without any.
-    `sums_from` names who counted the visitors, where that was outside of the service.
+    `sums_from` names who counted the visitors, where that was outside of the service. `is_exploratory` where
+    it is of a part of the visitors, so that no action rests on it.
     """
 
     experiment: Experiment
@@ -244,6 +245,7 @@ class Report(ShownResult):
     estimand: Estimand | None = None
     clustered_by: str | None = None
     sums_from: str | None = None
+    is_exploratory: bool = False
 
     @property
     def primary(self) -> GoalReport | None:

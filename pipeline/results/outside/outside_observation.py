@@ -11,7 +11,7 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.errors import Problem, TransitionError
 from engine.local_days import from_epoch_microseconds
 from pipeline.results.evidence import evidence_of
-from pipeline.results.filters import CUSTOM_KEY, InvalidFilterError
+from pipeline.results.filters import CUSTOM_KEY, InvalidFilterError, SegmentFilters
 from pipeline.results.known_outcomes import with_known_outcomes
 from pipeline.results.observation import Observation, up_to
 from pipeline.results.outside.visitor_needs import needs_of_visitors
@@ -35,13 +35,15 @@ class OutsideObservation(Observation):
 
     __slots__ = ()
 
-    def of_visitors(self, segment: Mapping[str, str], *, days: range, timezone: str) -> Evidence:
+    def of_visitors(self, filters: SegmentFilters, *, days: range, timezone: str) -> Evidence:
         """Read the evidence of visitors with the value of at most one dimension, which has sums.
 
         InvalidFilterError for any other filter, and TransitionError `needs_visitors` where sums are not
         enough any more.
         """
+        segment = filters.segment
         require_summed(self.published, segment)
+        _refuse_days(self.published, filters)
         if needs := needs_of_visitors(self.experiment):
             raise TransitionError("needs_visitors", f"results from sums cannot be told: {'; '.join(needs)}")
         of_value = next(iter(segment.items()), (aggregates.EVERYONE, aggregates.EVERYONE))
@@ -125,6 +127,13 @@ def _visitors(exposed: pl.DataFrame, last_day: int | None) -> dict[int, int]:
     """Count visitors by variant, first exposed up to a day where there is one."""
     until = exposed if last_day is None else exposed.filter(pl.col("day") <= last_day)
     return dict(until.group_by("variant").agg(pl.col("visitors").sum()).iter_rows())
+
+
+def _refuse_days(published: Published, filters: SegmentFilters) -> None:
+    """Raise InvalidFilterError for days of first exposure, whose visitors have no sums of their own."""
+    message = f"the sums of {published.sums_from} are of all days together; leave it out"
+    if filters.given_days:
+        raise InvalidFilterError(tuple(Problem(name, message) for name in filters.given_days))
 
 
 def require_summed(published: Published, segment: Mapping[str, str]) -> None:

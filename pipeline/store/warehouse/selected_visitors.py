@@ -1,4 +1,4 @@
-"""Visitors of an experiment who have the values of a segment, as every query of their rows selects them."""
+"""Visitors of an experiment by segment and day of first exposure, as queries of their rows select them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ class SelectedVisitors:
 
     `variants` of them were counted. `columns` are those of the rows, of which results of earlier versions
     have fewer, `has_units` where they were counted with their units, and `condition` is the SQL of the rows
-    that count.
+    that count. `selection` is that of the segment and the days alone, with those who count for no unit.
     """
 
     cursor: Cursor
@@ -29,6 +29,7 @@ class SelectedVisitors:
     columns: frozenset[str]
     has_units: bool
     condition: str
+    selection: str = "true"
 
     @classmethod
     def everyone(cls, cursor: Cursor, experiment_id: str, *, variants: int) -> Self:
@@ -38,12 +39,21 @@ class SelectedVisitors:
         condition = segment_condition(cursor, experiment_id, {}, has_units=has_units)
         return cls(cursor, experiment_id, variants, columns, has_units, condition)
 
-    def within(self, segment: Mapping[str, str]) -> Self:
-        """Select those who have every value of `segment`."""
-        if not segment:
+    def within(self, segment: Mapping[str, str], days: tuple[int | None, int | None] = (None, None)) -> Self:
+        """Select those with every value of `segment` who were first exposed on `days` since 1970.
+
+        None for a bound that is open.
+        """
+        first, last = days
+        parts = [
+            *([value_condition(self.cursor, self.experiment_id, segment)] if segment else ()),
+            *([] if first is None else [f"first_day >= {first:d}"]),
+            *([] if last is None else [f"first_day <= {last:d}"]),
+        ]
+        if not parts:
             return self
-        values = value_condition(self.cursor, self.experiment_id, segment)
-        return replace(self, condition=f"{values} AND {self.condition}")
+        selection = " AND ".join(parts)
+        return replace(self, selection=selection, condition=f"{selection} AND {self.condition}")
 
     @property
     def table(self) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.value_sums import SummedGoal
-from pipeline.store.warehouse.visitors import UNIT_KEY, mixed_units, result_table, value_condition
+from pipeline.store.warehouse.visitors import UNIT_KEY, mixed_units
 
 _TABLE: Final = "sums_of_units"
 # Sums of a goal by unit: of visitors n, values y, orders or the denominator d, values before z, and products.
@@ -24,13 +24,13 @@ class MixedUnits(NamedTuple):
     visitors: int
 
 
-def count_mixed_units(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> MixedUnits:
-    """Count the units of several variants with visitors who have every value of `segment`, and these."""
-    rows = cursor.execute(
+def count_mixed_units(visitors: SelectedVisitors) -> MixedUnits:
+    """Count the units of several variants with selected visitors, and these."""
+    rows = visitors.cursor.execute(
         f"""
-        SELECT count(DISTINCT {UNIT_KEY}), count(*) FROM {result_table("visitors", experiment_id)}
-        WHERE {UNIT_KEY} IN (FROM {mixed_units(cursor, experiment_id)})
-          AND {value_condition(cursor, experiment_id, segment)}
+        SELECT count(DISTINCT {UNIT_KEY}), count(*) FROM {visitors.table}
+        WHERE {UNIT_KEY} IN (FROM {mixed_units(visitors.cursor, visitors.experiment_id)})
+          AND {visitors.selection}
         """
     ).fetchall()
     return MixedUnits(*rows[0])

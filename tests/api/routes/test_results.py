@@ -93,6 +93,8 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
         "time_series",
         "available_segments",
         "active_segment",
+        "active_days",
+        "exploratory",
         "health",
         "estimand",
         "as_of",
@@ -110,7 +112,7 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
     assert [set(decision) for decision in data["decision_summaries"].values()] == [DECISION] * 2
     assert set(data["plan"]) == PLAN
     assert set(data["available_segments"]) == SEGMENTS
-    assert data["active_segment"] is None
+    assert (data["active_segment"], data["active_days"], data["exploratory"]) == (None, None, False)
     assert all(set(check) == {"check", "status", "message", "details", "docs"} for check in data["health"])
     assert datetime.fromisoformat(data["as_of"]) <= datetime.now(UTC)
 
@@ -159,6 +161,7 @@ def test_summary_is_the_primary_goal_of_the_whole(observed: Observed) -> None:
     primary = observed.goals[0]
     assert summary == {
         "experiment": whole["experiment"],
+        "exploratory": False,
         "primary_goal": whole["goals"][0],
         "variants": whole["variants"][primary],
         "primary_goal_summary": whole["goal_summaries"][primary],
@@ -194,6 +197,30 @@ def test_filters_select_visitors_and_are_echoed(observed: Observed) -> None:
     assert (treatment["visitors"], treatment["conversions"]) == (30, 30)
     summary = observed.read("/summary", device_type="mobile", country="US")
     assert summary["variants"] == data["variants"][observed.goals[0]]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"from": "2026-11-02", "to": "2026-11-01"}, "to"),
+        ({"from": "2199-01-01"}, "from"),
+        ({"from": "yesterday"}, "from"),
+        ({"to": "20"}, "to"),
+        ({"from": "2026-11-02", "as_of": "2026-11-02"}, "as_of"),
+    ],
+)
+@pytest.mark.parametrize("view", ["", "/summary", "/timeseries"])
+def test_days_in_reverse_to_come_or_of_a_past_night_are_refused(
+    observed: Observed, view: str, query: dict[str, str], field: str
+) -> None:
+    answer = observed.customer.get(f"{observed.path}/results{view}", **query)
+    assert fields_of(error_of(answer, 422, "validation_error")) == [field]
+
+
+def test_days_are_refused_where_results_are_not_told_by_them(observed: Observed) -> None:
+    for view in ("segments", "export"):
+        answer = observed.customer.get(f"{observed.path}/results/{view}", **{"from": "2026-11-02"})
+        error_of(answer, 422, "validation_error")
 
 
 def test_custom_dimension_filters_by_key_and_value(observed: Observed) -> None:

@@ -1,6 +1,6 @@
 import threading
 from concurrent.futures import Future, wait
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -284,3 +284,48 @@ def test_other_is_no_value_of_a_closed_set_where_visitors_are_counted_here(
     store.write(project, an_exposure(experiment))
     with pytest.raises(InvalidFilterError, match="desktop, mobile, tablet"):
         store.results.report(experiment, project, SegmentFilters({"device_type": "other"}), now=NOW)
+
+
+def test_days_choose_visitors_by_first_exposure_with_all_their_outcomes(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    for day, variant in ((0, 0), (1, 0), (1, 1), (2, 1)):
+        visitor = f"v{day}{variant}"
+        store.write(project, an_exposure(experiment, variant, visitor, minute=day * MONDAY))
+        store.write(project, a_purchase(visitor, minute=3 * MONDAY))
+
+    def chosen(first: date | None, last: date | None, **given: str) -> Evidence:
+        return store.results.evidence(
+            experiment, project, SegmentFilters(given, first, last), now=STARTED + timedelta(days=5)
+        )
+
+    monday, tuesday = date(2026, 3, 2), date(2026, 3, 3)
+    middle = chosen(monday, monday)
+    assert (middle.visitors.tolist(), middle.conversions.tolist()) == ([1, 1], [[1, 1]])
+    assert [str(day) for day in middle.daily.days[:2]] == ["2026-03-02", "2026-03-03"]
+    assert chosen(monday, None).visitors.tolist() == [1, 2]
+    assert chosen(None, monday).visitors.tolist() == [2, 1]
+    assert chosen(tuesday, tuesday, day_of_week="weekend").visitors.tolist() == [0, 0]
+    assert chosen(None, date(2026, 2, 1)).visitors.tolist() == [0, 0]
+    # Kept reads of other days do not answer for these.
+    assert chosen(None, None).visitors.tolist() == [2, 2]
+
+
+def test_no_action_and_no_look_rests_on_chosen_days(store: WorkingStore, project: Project) -> None:
+    experiment = store.add_experiment(project)
+    for number in range(400):
+        visitor, variant = f"v{number}", number % 2
+        store.write(project, an_exposure(experiment, variant, visitor))
+        if variant or number % 20 == 0:
+            store.write(project, a_purchase(visitor, minute=1))
+    later = STARTED + timedelta(days=60)
+    filters = SegmentFilters(first_day=STARTED.date())
+    part = store.results.report(experiment, project, filters, now=later)
+    assert part.primary is not None
+    assert part.primary.variants[1].visitors == 200
+    assert (part.primary.decision.reason, part.is_exploratory, part.due_look) == ("exploratory", True, None)
+    assert store.catalog.recorded_looks.of(experiment.id) == ()
+    whole = store.results.report(experiment, project, now=later)
+    assert whole.primary is not None
+    assert (whole.primary.decision.recommendation, whole.is_exploratory) == ("ship", False)
+    assert store.catalog.recorded_looks.of(experiment.id)

@@ -15,6 +15,7 @@ from engine.charts.segments import chart_segment_report
 from engine.design.analysis_settings import Statistics
 from engine.frames.analyze import analyze_frame
 from engine.frames.segments import analyze_frame_segments
+from pipeline.results.filters import SegmentFilters
 from tests.engine.analysis.results.test_flat_results import GOALS, visitors
 from truelift.remote.answered_reports import report_of, segment_report_of
 from truelift.remote.rest_reader import RemoteError
@@ -35,7 +36,7 @@ def answers_of(report: Report | SegmentReport) -> tuple[dict[str, Any], dict[str
 
 
 def results_of(report: Report) -> dict[str, Any]:
-    return Results.of(report, {}, {}).model_dump(mode="json")
+    return Results.of(report, {}, SegmentFilters()).model_dump(mode="json")
 
 
 def read_again(report: Report) -> Report:

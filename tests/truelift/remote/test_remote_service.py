@@ -13,6 +13,7 @@ from api.schemas.segment_results import Segments
 from engine.charts.forest import chart_improvements
 from engine.charts.lift_over_time import chart_lift
 from engine.charts.report import chart_rates
+from pipeline.results.filters import SegmentFilters
 from tests.api.routes.test_results import Observed
 from tests.truelift.remote.conftest import reader_of
 from truelift.remote.remote_service import RemoteService, connect
@@ -33,7 +34,7 @@ def test_a_report_has_every_number_of_the_results(
     service: RemoteService, observed: Observed, experiment_id: str
 ) -> None:
     report, answer = service.report(experiment_id), observed.read()
-    again = Results.of(report, {}, {}).model_dump(mode="json")
+    again = Results.of(report, {}, SegmentFilters()).model_dump(mode="json")
     # Those of the service, and of no report.
     for name in ("available_segments", "as_of"):
         del again[name], answer[name]

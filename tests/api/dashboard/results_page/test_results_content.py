@@ -67,5 +67,11 @@ def test_the_page_answers_what_to_do_first_and_the_rest_after_it(
     assert 'class="line series-1"' in absolute
     visitors = browser.get(f"{path}?chart=visitors").text
     assert "600 visitors (Control 300, Treatment 300)" in visitors
+    # A look at some days is grey, keeps the other options, and offers no file of all visitors.
+    some_days = browser.get(f"{path}?from=2026-11-02&show=absolute").text
+    assert "From 2 Nov" in some_days
+    assert '<input type="hidden" name="show" value="absolute">' in some_days
+    assert "export?format=csv" in page
+    assert "export?format=csv" not in some_days
     # No style within the page, which its policy forbids.
     assert "style=" not in page

@@ -15,7 +15,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.units import AttributeUnit
 from engine.errors import InvalidDesignError, TransitionError
-from pipeline.results.filters import InvalidFilterError
+from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from pipeline.results.outside.counted_sums import sums_of
 from pipeline.results.outside.outside_sums import OutsideSums
 from pipeline.results.outside.publish_sums import PublishedSums, publish_sums
@@ -296,6 +296,8 @@ def test_filters_that_sums_do_not_tell_of_are_refused(
     hand_in(store, project, experiment, plain_sums(project, experiment))
     with pytest.raises(InvalidFilterError, match=sentence):
         store.observe(experiment, project, filters, now=LATER)
+    with pytest.raises(InvalidFilterError, match="from: the sums of lake are of all days together"):
+        store.results.report(experiment, project, SegmentFilters(first_day=STARTED.date()), now=LATER)
 
 
 def test_an_analysis_that_needs_products_is_refused_without_them(
