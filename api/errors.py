@@ -71,6 +71,8 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "already_decided": ErrorCode(422),
     "open_risks": ErrorCode(422),
     "rollout_conflict": ErrorCode(422),
+    "review_required": ErrorCode(422),
+    "not_reviewable": ErrorCode(422),
     "no_rollout": ErrorCode(422),
     "holdout_active": ErrorCode(422),
     "sharing_forbidden": ErrorCode(422, (SharingForbiddenError,)),

@@ -7,6 +7,11 @@ Status = Literal["draft", "scheduled", "running", "paused", "completed", "archiv
 LifecycleTrigger = Literal["start", "pause", "resume", "complete", "archive"]
 # What is decided about an experiment that is over.
 ConclusionDecision = Literal["ship", "keep_control", "inconclusive"]
+# What a second member approves of.
+ReviewPurpose = Literal["start", "ship"]
+ReviewState = Literal["waiting", "approved", "changed", "withdrawn", "closed"]
+# Whether a project requires reviews.
+ReviewRule = Literal["required", "none"]
 # What a ramp does where a variant harms a goal.
 HarmAction = Literal["rollback", "pause", "tell"]
 UrlMatchType = Literal["exact", "starts_with", "ends_with", "contains", "wildcard", "regex"]

@@ -17,6 +17,8 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "engine/design/review.py": "tests/engine/design/test_reviewing.py",
+    "pipeline/store/catalog/review_facts.py": "tests/api/routes/test_experiment_reviews.py",
     "engine/analysis/results/planned_sample.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "pipeline/erasure/event_tombstones.py": "tests/pipeline/snapshots/test_hourly_events.py",
     "api/dashboard/first_hour.py": "tests/api/dashboard/test_today.py",

@@ -34,9 +34,11 @@ from api.schemas.inputs import COPY_INPUT, EXPERIMENT_INPUT
 from api.schemas.list_queries import ListQuery
 from engine.design import lifecycle
 from engine.design.experiment import Experiment as ExperimentValue
+from engine.design.reviewing import reviewed
 from engine.design.rollout_conflicts import Beside, started_beside
 from pipeline.requests.experiments import copy_as_draft, create_draft, revise_draft
 from pipeline.store.catalog.experiments import DecideBeside
+from pipeline.store.catalog.members import Member
 
 router = router_at(
     PREFIX + "/projects/{project_id}/experiments",
@@ -179,6 +181,10 @@ class ExperimentInPath:
             )
         )
 
+    def member(self) -> Member:
+        """Return the member behind the key."""
+        return self.catalog.members.get(self.caller.account.id, self.caller.key.member_id)
+
     def delete(self) -> None:
         """Delete the experiment; TransitionError `not_draft`, NotFoundError."""
         decide = self.precondition.before(lifecycle.deletable)
@@ -203,7 +209,7 @@ def delete_experiment(experiment: WritableExperimentInPath) -> None:
 def start_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Start a draft: visitors are assigned at once, or from `scheduled_start_at` if that is in the future."""
     started = partial(started_beside, transition=lifecycle.start, now=experiment.now)
-    return _detail(experiment.changed_beside(started))
+    return _detail(experiment.changed_beside(reviewed(started, "start")))
 
 
 @router.post("/{id}/pause", responses=documented_write("invalid_transition"))
@@ -212,11 +218,14 @@ def pause_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentD
     return experiment.change(lifecycle.pause)
 
 
-@router.post("/{id}/resume", responses=documented_write("invalid_transition", "rollout_conflict"))
+@router.post(
+    "/{id}/resume",
+    responses=documented_write("invalid_transition", "start_requirements_not_met", "rollout_conflict"),
+)
 def resume_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Assign new visitors again after a pause; collected data is kept."""
     resumed = partial(started_beside, transition=lifecycle.resume, now=experiment.now)
-    return _detail(experiment.changed_beside(resumed))
+    return _detail(experiment.changed_beside(reviewed(resumed, "start")))
 
 
 @router.post("/{id}/complete", responses=documented_write("invalid_transition"))

@@ -34,6 +34,7 @@ from engine.design.project import draft_project, revise_project
 from pipeline.jobs.jobs import REMOVE_DELETED
 from pipeline.results.project_totals import ProjectExperiments
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import RoleTooLowError
 from pipeline.store.catalog.ids import new_id, new_sdk_key
 
 router = router_at(
@@ -91,9 +92,17 @@ def update_project(
     catalog: CatalogDep,
     now: Now,
 ) -> Single[Project]:
-    """Change the fields that are sent, and only those."""
-    revise = precondition.before(partial(revise_project, fields=body, now=now))
-    revised = catalog.projects.change(caller.account.id, project.id, revise, actor=caller.actor)
+    """Change the fields that are sent, and only those; `review` is for owners and admins."""
+    may_manage = catalog.members.get(caller.account.id, caller.key.member_id).manages_keys
+
+    def revise(before: ProjectValue) -> ProjectValue:
+        after = revise_project(before, fields=body, now=now)
+        if after.requires_review != before.requires_review and not may_manage:
+            raise RoleTooLowError("owners and admins decide whether a project requires reviews")
+        return after
+
+    change = precondition.before(revise)
+    revised = catalog.projects.change(caller.account.id, project.id, change, actor=caller.actor)
     return _described(precondition.tag(revised), catalog)
 
 

@@ -16,6 +16,7 @@ from api.schemas.inputs import SHIP_INPUT
 from engine.analysis.results.open_risks import open_risks
 from engine.design.conclusion import OpenRisk, ShipRequest
 from engine.design.experiment import Experiment
+from engine.design.reviewing import reviewed
 from engine.design.rollout_conflicts import Beside, shipped_beside
 from engine.design.shipping import DECIDABLE, Decider, end_rollout, ship
 from engine.validation.input_records import read_record
@@ -28,7 +29,7 @@ router = router_at(
     route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),
 )
-SHIP_CODES = ("invalid_transition", "already_decided", "open_risks", "rollout_conflict")
+SHIP_CODES = ("invalid_transition", "already_decided", "open_risks", "rollout_conflict", "review_required")
 
 
 @router.post(
@@ -46,7 +47,9 @@ def ship_experiment(
     def decide(found: Experiment, beside: Beside) -> Experiment:
         return shipped_beside(ship(found, request, risks, by=by, now=experiment.now), beside)
 
-    return completed(experiment, experiment.changed_beside(decide), results)
+    # The other decisions show nothing new.
+    step = reviewed(decide, "ship", request) if request.decision == "ship" else decide
+    return completed(experiment, experiment.changed_beside(step), results)
 
 
 @router.post("/rollout/end", responses=documented_write("no_rollout"))
@@ -65,6 +68,5 @@ def _risks(experiment: ExperimentInPath, request: ShipRequest, results: Results)
 
 
 def _by(experiment: ExperimentInPath) -> Decider:
-    caller = experiment.caller
-    member = experiment.catalog.members.get(caller.account.id, caller.key.member_id)
+    member = experiment.member()
     return Decider(member.id, member.name, new_id("rol"))

@@ -6,10 +6,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from api.schemas.experiment_reviews import Review
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.rounding import round_percent
 from engine.design import experiment
+from engine.design.reviewing import state_of
 from engine.vocabulary import (
     Alternative,
     AnalysisMethod,
@@ -273,6 +275,7 @@ class ExperimentDetail(Experiment):
     ramp: Ramp | None = Field(description="Steps by which the traffic grows; null for all of it at once.")
     ramp_steps: list[TakenStep] = Field(description="Steps that were taken, the present one last.")
     ramp_harm: list[Harm] = Field(description="Harm that the ramp has found, and what it did.")
+    reviews: list[Review] = Field(description="Reviews that were asked for, the last one last.")
     statistics: Statistics
     targeting_rules: dict[str, Any] = Field(
         description="`{version: 2, root: group}`.",
@@ -309,7 +312,8 @@ class CompletedExperiment(ExperimentDetail):
 
 def described(found: experiment.Experiment) -> dict[str, Any]:
     """Return the fields of an experiment, with its owner, and the label and threshold of its score."""
-    return {**asdict(found), "owner": found.owner, **score_of(found)}
+    reviews = [{**asdict(one), "state": state_of(found, one)} for one in found.reviews]
+    return {**asdict(found), "reviews": reviews, "owner": found.owner, **score_of(found)}
 
 
 def score_of(found: experiment.Experiment) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.project import Project, SdkKeyRotation
+from engine.design.review import ReviewAnswer, ReviewRequest
 from engine.validation.check import DEFINITIONS, NULL, Check, Schema, object_schema, or_null
 from engine.validation.record_fields import input_definitions, input_schema
 from pipeline.assignment.request import InitBody
@@ -142,6 +143,10 @@ SHIP_INPUT: Final = Body.of(
         "accept_risks": [],
     },
 )
+REVIEW_INPUT: Final = Body.of(
+    "ReviewInput", ReviewRequest, "A review to ask for.", {"purpose": "start", "note": "Goals checked twice."}
+)
+REVIEW_ANSWER: Final = Body.of("ReviewAnswer", ReviewAnswer, "An answer to a review.", {"purpose": "start"})
 SHARE_INPUT: Final = Body.of(
     "ShareInput", ShareRequest, "A share link to create.", {"days": 14, "shows_money": False}
 )

@@ -18,6 +18,7 @@ from engine.design.invariants import (
 )
 from engine.design.pauses import Pause, one_after_another
 from engine.design.ramp import Harm, Ramp, TakenStep, taken_in_order
+from engine.design.review import MOST_REVIEWS, Review
 from engine.design.targeting.rules import EVERYONE, targeting_rules
 from engine.design.units import UNIT, VISITOR, Unit
 from engine.design.variants import Name, Selector, Variant
@@ -247,6 +248,9 @@ class Experiment:
     ] = ()
     ramp_harm: Annotated[tuple[Harm, ...], records_of(Harm, at_most=200, name="harm"), ASSIGNED] = ()
     group_slots: Annotated[GroupSlots | None, optional(record_of(GroupSlots, "the slots")), INTERNAL] = None
+    reviews: Annotated[
+        tuple[Review, ...], records_of(Review, at_most=MOST_REVIEWS, name="review"), ASSIGNED
+    ] = ()
     weight_epochs: Annotated[
         tuple[WeightEpoch, ...],
         records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch"),

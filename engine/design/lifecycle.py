@@ -146,12 +146,12 @@ def lacks_to_start(experiment: Experiment, now: datetime) -> list[Problem]:
 
 def start_is_due(experiment: Experiment, *, now: datetime) -> bool:
     """Return whether a scheduled start is due, unless the scheduled end has passed as well."""
-    return _start_has_passed(experiment, now) and not _end_has_passed(experiment, now)
+    return start_has_passed(experiment, now) and not _end_has_passed(experiment, now)
 
 
 def window_is_missed(experiment: Experiment, *, now: datetime) -> bool:
     """Return whether the start and the end of a scheduled experiment have both passed."""
-    return _start_has_passed(experiment, now) and _end_has_passed(experiment, now)
+    return start_has_passed(experiment, now) and _end_has_passed(experiment, now)
 
 
 def end_is_due(experiment: Experiment, *, now: datetime) -> bool:
@@ -159,7 +159,8 @@ def end_is_due(experiment: Experiment, *, now: datetime) -> bool:
     return experiment.status in OPEN and _end_has_passed(experiment, now)
 
 
-def _start_has_passed(experiment: Experiment, now: datetime) -> bool:
+def start_has_passed(experiment: Experiment, now: datetime) -> bool:
+    """Return whether the start of a scheduled experiment has passed, whatever its end."""
     start = experiment.scheduled_start_at
     return experiment.status == "scheduled" and start is not None and start <= now
 

@@ -165,6 +165,11 @@ class Project:
         return self.settings.get("share_links") is not False
 
     @property
+    def requires_review(self) -> bool:
+        """Whether a start, and shipping a variant, need a second member's yes."""
+        return self.settings.get("review") == "required"
+
+    @property
     def hostnames(self) -> frozenset[str]:
         """Hosts of the project's pages, in lower case; `*.` stands for all subdomains."""
         listed = [host for environment in self.environments for host in environment.get("hostnames") or ()]

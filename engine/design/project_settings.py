@@ -21,7 +21,7 @@ from engine.validation.values import (
     text,
     whole,
 )
-from engine.vocabulary import ConsentSource, Platform, words
+from engine.vocabulary import ConsentSource, Platform, ReviewRule, words
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOSTNAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII | re.IGNORECASE)
@@ -90,6 +90,9 @@ SETTINGS: dict[str, Check] = {
         "Nights whose results are kept; 30 by default, 0 keeps none.", example=30
     ),
     "share_links": flag.described("Allow share links; true by default."),
+    "review": choice(words(ReviewRule)).described(
+        "`required`: a start, and shipping a variant, need a second member's yes; `none` by default."
+    ),
 }
 settings: Check = keys_of(
     SETTINGS,

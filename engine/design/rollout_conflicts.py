@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 from engine.design.experiment import Experiment, UrlRule
 from engine.design.lifecycle import OPEN
 from engine.design.pages import covers_page, redirect_url, url_matches
+from engine.design.review import NO_REVIEW, ReviewFacts
 from engine.design.variants import Variant
 from engine.errors import Problem, TransitionError
 from engine.vocabulary import Status
@@ -18,10 +19,11 @@ TESTS: tuple[Status, ...] = ("scheduled", *OPEN)
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The tests and rollouts of the project beside an experiment, and the address of the site."""
+    """The tests and rollouts of the project beside an experiment, the address of the site, and reviews."""
 
     experiments: Sequence[Experiment]
     site: str
+    review: ReviewFacts = NO_REVIEW
 
 
 def started_beside(

@@ -31,8 +31,8 @@ def ship(
     `risks` are those that are open now. Raises TransitionError `already_decided`, `invalid_transition`, or
     `open_risks` with each that was not accepted; InvalidDesignError for a variant that cannot be shipped.
     """
-    _require_decidable(experiment)
-    _require_shippable(experiment, request.variant_id)
+    require_decidable(experiment)
+    require_shippable(experiment, request.variant_id)
     if request.decision == "ship":
         _require_accepted(experiment, risks, request.accept_risks)
     ended = experiment if experiment.status == "completed" else complete(experiment, now=now)
@@ -68,7 +68,8 @@ def end_rollout(experiment: Experiment, *, now: datetime) -> Experiment:
     )
 
 
-def _require_decidable(experiment: Experiment) -> None:
+def require_decidable(experiment: Experiment) -> None:
+    """Raise TransitionError `already_decided` or `invalid_transition` where no decision can be made."""
     name, status = experiment.name, experiment.status
     if experiment.conclusion is not None:
         decided_at = experiment.conclusion.decided_at.isoformat()
@@ -78,7 +79,8 @@ def _require_decidable(experiment: Experiment) -> None:
         raise TransitionError("invalid_transition", message)
 
 
-def _require_shippable(experiment: Experiment, variant_id: str | None) -> None:
+def require_shippable(experiment: Experiment, variant_id: str | None) -> None:
+    """Raise InvalidDesignError for an unknown variant, and for the control."""
     if variant_id is None:
         return
     variant = next((one for one in experiment.variants if one.id == variant_id), None)

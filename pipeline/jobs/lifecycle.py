@@ -16,10 +16,12 @@ from engine.design.lifecycle import (
     end_is_due,
     planned_end,
     planned_end_is_reached,
+    start_has_passed,
     start_is_due,
     visitor_limit_is_reached,
     window_is_missed,
 )
+from engine.design.reviewing import lacks_yes
 from pipeline.results.results import Results
 from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
@@ -71,7 +73,8 @@ def start_scheduled(catalog: Catalog, *, now: datetime) -> None:
     """Start every experiment whose scheduled start has come; ExceptionGroup of the failures.
 
     One whose scheduled end has passed as well is started and completed as of its scheduled times. One that
-    starts late starts `now`, since its visitors were assigned no variant before.
+    starts late starts `now`, since its visitors were assigned no variant before. One that lacks a second
+    member's yes to what it is now stays scheduled.
     """
     late = [("scheduled start", partial(lifecycle.start, now=now))]
     missed = [
@@ -80,8 +83,15 @@ def start_scheduled(catalog: Catalog, *, now: datetime) -> None:
     ]
 
     def move(experiment: Experiment) -> None:
-        change_if_due(catalog, partial(start_is_due, now=now), late, experiment)
-        change_if_due(catalog, partial(window_is_missed, now=now), missed, experiment)
+        if not start_has_passed(experiment, now):
+            return
+        facts = catalog.experiments.review_facts(experiment)
+
+        def approved(is_due: Callable[..., bool]) -> Condition:
+            return lambda one: is_due(one, now=now) and lacks_yes(one, "start", facts) is None
+
+        change_if_due(catalog, approved(start_is_due), late, experiment)
+        change_if_due(catalog, approved(window_is_missed), missed, experiment)
 
     each_experiment(catalog.experiments.in_statuses(["scheduled"]), move)
 

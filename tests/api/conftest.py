@@ -97,6 +97,7 @@ def places(unlimited: Customer) -> dict[str, str]:
     metric = unlimited.a_metric(project)
     started = unlimited.an_experiment(project)
     unlimited.post(f"{started}/start")
+    reviewed = unlimited.a_reviewed_draft(project)
     project_id = project.rpartition("/")[2]
     describe_source(unlimited.services, "described", project_id)
     member = unlimited.services.catalog.members.add(unlimited.account.id, "bo@acme.example", "Bo")
@@ -104,6 +105,7 @@ def places(unlimited: Customer) -> dict[str, str]:
         "project": project,
         "experiment": experiment,
         "started": started,
+        "reviewed": reviewed,
         "metric": metric,
         "holdout": unlimited.a_holdout(project),
         # Where a holdout can be made.

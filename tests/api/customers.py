@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from api.services import Services
 from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.request_bodies import an_experiment_body
 from tests.waiting import wait_until
@@ -48,6 +49,20 @@ class Customer:
             self.account.id, holder.id, "Another key", scopes or SCOPES, project_ids
         )
         return Customer(self.client, self.services, self.account, token)
+
+    def as_colleague(self, name: str = "Bo") -> "Customer":
+        """Add a member to the account, and return the customer with a key of that member."""
+        catalog = self.services.catalog
+        member = catalog.members.add(self.account.id, f"{new_id('mem')}@acme.example", name)
+        _, token = catalog.keys.create(self.account.id, member.id, f"Key of {name}", SCOPES)
+        return Customer(self.client, self.services, self.account, token)
+
+    def a_reviewed_draft(self, project: str) -> str:
+        """Create a draft that a colleague has changed, and asks a review for; returns its path."""
+        draft, colleague = self.an_experiment(project), self.as_colleague()
+        colleague.patch(draft, {"hypothesis": "Fewer steps make more visitors order."})
+        colleague.post(f"{draft}/review", {"purpose": "start"})
+        return draft
 
     def a_project(self, **fields: Any) -> str:
         """Create a project; returns its path."""

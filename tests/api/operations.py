@@ -25,6 +25,7 @@ _NEW_MEMBER = {"email_address": "cy@acme.example", "name": "Cy"}
 _RUN = {"kind": "rollup"}
 _IMPORT = {"source": "described"}
 _DECISION = {"decision": "inconclusive", "note": "Too few visitors."}
+_REVIEW = {"purpose": "start"}
 _GRACE = {"grace_period_hours": 1}
 
 
@@ -101,6 +102,11 @@ MORE_OPERATIONS = (
     Operation("GET", "/api/v1/account/audit", ("account:read",), "keys"),
     Operation("POST", f"{_EXPERIMENT}/ship", ("experiments:write",), "project", _DECISION, "running"),
     _transition("rollout/end", "shipped"),
+    Operation("POST", f"{_EXPERIMENT}/review", ("experiments:write",), "project", _REVIEW),
+    Operation("POST", f"{_EXPERIMENT}/approve", ("experiments:write",), "project", _REVIEW, "reviewed"),
+    Operation(
+        "POST", f"{_EXPERIMENT}/review/withdraw", ("experiments:write",), "project", _REVIEW, "reviewed"
+    ),
     Operation(
         "POST",
         f"{_EXPERIMENT}/share_links",
@@ -171,4 +177,6 @@ STEPS: dict[str, tuple[str, ...]] = {
     "paused": ("start", "pause"),
     "completed": ("start", "complete"),
     "shipped": ("start", "ship"),
+    # By how the experiment is made.
+    "reviewed": (),
 }

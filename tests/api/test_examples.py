@@ -38,7 +38,8 @@ STEPS = (
     *("create_group", "update_group"),
     *("create_notification_channel", "update_notification_channel", "create_holdout", "update_holdout"),
     *("rotate_webhook_secret", "compute_sample_size", "create_experiment", "update_experiment"),
-    *("copy_experiment", "start_experiment", "assign_visitor", "track_events", "track_conversions"),
+    *("copy_experiment", "request_review", "approve_experiment", "withdraw_review"),
+    *("start_experiment", "assign_visitor", "track_events", "track_conversions"),
     *("start_run", "start_import", "create_share_link", "ship_experiment"),
 )
 MEANING_OF_ROWS = {"variant": "page", "control": "Three steps", "goals": "ordered", "visitor": "visitor"}
@@ -167,7 +168,9 @@ def _send(
     text = example if isinstance(example, str) else json.dumps(example)
     for one, real in ids.items():
         text = text.replace(one, real)
-    answer = customer.call(
+    # Another member approves.
+    sender = customer.as_colleague() if name == "approve_experiment" else customer
+    answer = sender.call(
         method.upper(),
         _filled(path, ids).removeprefix("/api/v1"),
         content=None if example is None else text,

@@ -132,7 +132,8 @@ def kept(*scenes: Scene) -> dict[str, Any]:
 
 def a_scene(customer: Customer, operation: Operation) -> Scene:
     project = customer.a_project()
-    experiment = customer.an_experiment(project)
+    is_reviewed = operation.status == "reviewed"
+    experiment = customer.a_reviewed_draft(project) if is_reviewed else customer.an_experiment(project)
     for step in STEPS[operation.status]:
         customer.ship(experiment) if step == "ship" else customer.post(f"{experiment}/{step}")
     catalog = customer.services.catalog

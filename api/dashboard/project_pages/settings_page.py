@@ -34,7 +34,7 @@ def read_rates(value: str) -> dict[str, object]:
 FORM: Final = RecordForm(
     {
         **dict.fromkeys(("name", "url", "platform", "reporting_timezone"), TEXT),
-        **dict.fromkeys(("settings.revenue_currency", "settings.cookie_domain"), TEXT),
+        **dict.fromkeys(("settings.revenue_currency", "settings.cookie_domain", "settings.review"), TEXT),
         _RATES: read_rates,
         **dict.fromkeys(("settings.domains", "settings.excluded_ips"), LINES),
         **dict.fromkeys(("settings.attribution_window_days", "settings.anti_flicker_timeout_ms"), NUMBER),
@@ -65,6 +65,8 @@ EFFECTS: Final[Mapping[str, str]] = {
     "those of visitors in experiments that have not ended. Results stay.",
     "settings.keep_nights": "Past nights: the next night removes the results of nights beyond, for good.",
     "settings.share_links": "Share links: where they are forbidden, those that work end at once, for good.",
+    "settings.review": "Reviews: once they are required, no test starts and no variant is shipped without a "
+    "second member's yes, scheduled starts among them. Owners and admins change this.",
     "settings.allowed_hosts_only": "Hosts: once it is on, browsers on pages of other hosts are refused.",
 }
 

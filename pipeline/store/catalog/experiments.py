@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Insert, Text, Update, cast, func, not_, selec
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import STARTED
 from engine.design.metrics.metric import Metric
+from engine.design.review import ReviewFacts
 from engine.design.rollout_conflicts import TESTS, Beside
 from engine.errors import InvalidDesignError, Problem
 from engine.vocabulary import Status
@@ -31,6 +32,7 @@ from pipeline.store.catalog.experiment_listings import write_listing
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.payload_room import payload_bytes, require_room
 from pipeline.store.catalog.project_lock import lock_project
+from pipeline.store.catalog.review_facts import review_facts
 from pipeline.store.catalog.schema import experiments, projects
 from pipeline.store.catalog.webhooks.change_messages import announce_change
 from pipeline.store.documents import document_of, value_from
@@ -179,15 +181,25 @@ class Experiments:
     def change_beside(
         self, project_id: str, experiment_id: str, decide: DecideBeside, *, actor: str
     ) -> Experiment:
-        """Change an experiment by a function of it, and of the tests and rollouts beside it; as `change`."""
+        """Change an experiment by a function of it, and of what is beside it; otherwise as `change`."""
         with self._database.write() as connection:
             account_id = lock_project(connection, project_id)
             experiment = _experiment_from(_locate(connection, project_id, experiment_id, lock=True))
             address = projects.c.document["url"].as_string()
             site = connection.execute(select(address).where(projects.c.id == project_id)).scalar_one()
             others = [one for one in _tests_and_rollouts(connection, project_id) if one.id != experiment_id]
-            beside = Beside(others, site)
+            facts = review_facts(connection, account_id, project_id, experiment_id)
+            beside = Beside(others, site, facts)
             return _save_steps(connection, account_id, experiment, [(actor, lambda it: decide(it, beside))])
+
+    def review_facts(self, experiment: Experiment) -> ReviewFacts:
+        """Read what reviews of an experiment depend on; NotFoundError for an unknown project."""
+        with self._database.read() as connection:
+            account = select(projects.c.account_id).where(projects.c.id == experiment.project_id)
+            account_id: str | None = connection.scalar(account)
+            if account_id is None:
+                raise NotFoundError("project", experiment.project_id)
+            return review_facts(connection, account_id, experiment.project_id, experiment.id)
 
     def delete(
         self, project_id: str, experiment_id: str, decide: Callable[[Experiment], object], *, actor: str

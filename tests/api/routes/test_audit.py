@@ -204,7 +204,13 @@ def test_entries_are_found_by_who_what_when_and_project(customer: Customer, expe
 
 
 def test_filters_that_mean_nothing_are_refused(customer: Customer) -> None:
-    for query in ({"action": "burnt"}, {"subject_type": "fax"}, {"since": "yesterday"}, {"until": "0.5"}, {"page": 0}):
+    for query in (
+        {"action": "burnt"},
+        {"subject_type": "fax"},
+        {"since": "yesterday"},
+        {"until": "0.5"},
+        {"page": 0},
+    ):
         error_of(customer.get(AUDIT, **query), 422, "validation_error")
     twice = customer.call("GET", f"{AUDIT}?actor=a&actor=b")
     error_of(twice, 422, "validation_error")
