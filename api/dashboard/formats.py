@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from api.dashboard.interval_bar import IntervalBar
+from api.dashboard.next_steps import next_step
 from engine.analysis.results.formatting import exact_money, listed
 from engine.analysis.results.report import DecisionSummary, Reason, Recommendation
 from engine.analysis.results.rounding import round_percent
@@ -62,6 +63,11 @@ def interval(value: Interval | None) -> str:
     return f"{low} to {high}"
 
 
+def at_level(value: Interval | None) -> str:
+    """Name the level of an interval: "at 95%"."""
+    return "" if value is None else f"at {round_percent(value.level):g}%"
+
+
 def money(cents: float | None, currency: str) -> str:
     """Format minor units of a currency: 41,198.53 USD."""
     return ABSENT if cents is None else exact_money(cents, currency)
@@ -82,6 +88,12 @@ def shown(status: VariantStatus, decision: DecisionSummary | None = None) -> Sta
 def verdict_word(decided: tuple[Recommendation, Reason | None]) -> ShortWord:
     """Return the word of a recommendation with its reason."""
     return VERDICT_WORDS[verdict_of(*decided)]
+
+
+def step_words(decision: DecisionSummary) -> str:
+    """Return the words of the step that fits a verdict: "Ship “One page”"."""
+    verdict = verdict_of(decision.recommendation, decision.reason)
+    return next_step(verdict, decision.variant_name, decision.control_variant_name)
 
 
 def levels(variants: Iterable[VariantResult]) -> str:
@@ -152,6 +164,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | ShortWord | No
     "axis_number": axis_number,
     "bar_label": bar_label,
     "interval": interval,
+    "at_level": at_level,
     "money": money,
     "metric": metric,
     "number": number,
@@ -163,6 +176,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | ShortWord | No
     "check_label": check_label,
     "shown": shown,
     "verdict_word": verdict_word,
+    "step_words": step_words,
     "levels": levels,
     "as_json": as_json,
 }

@@ -16,10 +16,9 @@ from api.dashboard.listed_rows import Row, Rows, rows_of
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.sessions import SignedIn
 from api.dashboard.today_feed import FeedEntry, feed_of
+from api.dashboard.waiting_rows import Waiting, broken_row, ready_row
 from api.services import Services
-from engine.analysis.results.formatting import exact_money
-from engine.analysis.results.kept_verdict import ExperimentChange, KeptVerdict
-from engine.analysis.results.verdict_words import CHECK_WORDS, OUTCOMES, Verdict
+from engine.analysis.results.kept_verdict import ExperimentChange
 from engine.design.lifecycle import OPEN
 from engine.time_zones import zone
 from engine.vocabulary import Status
@@ -37,35 +36,9 @@ MOST_RUNNING: Final = 25
 MOST_ENDED: Final = 10
 MOST_CHANGES: Final = 12
 _MOST_READ: Final = 500
-_DAYS_A_YEAR: Final = 365
 # Of the page: without them the list of projects is the first page.
 _SCOPES: Final = frozenset({"projects:read", "experiments:read", "results:read"})
 _ENDED: Final[tuple[Status, ...]] = ("completed",)
-# What the step is called that fits a verdict.
-_STEPS: Final[Mapping[Verdict, str]] = {
-    "ship": "Ship…",
-    "rollback": "Roll back…",
-    "review": "Decide…",
-    "no_difference": "End…",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """An experiment that waits for a decision: why, for how long, and the step that fits."""
-
-    row: Row
-    sentences: str
-    step: str
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """An experiment whose data are to be fixed: the failed check, and what it found."""
-
-    row: Row
-    check: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +48,9 @@ class Today:
     now: datetime
     zone: str
     counted_at: datetime | None
-    ready: Sequence[Ready]
+    ready: Sequence[Waiting]
     ready_number: int
-    broken: Sequence[Broken]
+    broken: Sequence[Waiting]
     running: Rows
     running_number: int
     rollouts: Sequence[tuple[Row, int]]
@@ -131,13 +104,23 @@ def _today(request: Request, session: SignedIn) -> Today | None:
     waiting = sorted((row for row in rows if row.is_decidable and row.kept), key=_since)
     project = reached[0] if reached else None
     local = zone(project.timezone if project else "UTC")
+    at_home = now.astimezone(local)
+    names = {one.id: one.name for one in reached} if len(reached) > 1 else {}
     return Today(
-        now=now.astimezone(local),
+        now=at_home,
         zone=_zone_in_words(str(local)),
         counted_at=max((row.kept.counted_at for row in rows if row.kept), default=None),
-        ready=[_ready(row, row.kept, now) for row in waiting[:MOST_READY] if row.kept],
+        ready=[
+            ready_row(row, row.kept, at_home, names.get(row.experiment.project_id))
+            for row in waiting[:MOST_READY]
+            if row.kept
+        ],
         ready_number=len(waiting),
-        broken=[_broken(row, row.kept) for row in rows if row.is_broken and row.kept and _is_open(row)],
+        broken=[
+            broken_row(row, row.kept, at_home, names.get(row.experiment.project_id))
+            for row in rows
+            if row.is_broken and row.kept and _is_open(row)
+        ],
         running=rows_of(running[:MOST_RUNNING], owners),
         running_number=len(running),
         rollouts=_old_rollouts(listings, ids, owners, now),
@@ -150,7 +133,7 @@ def _today(request: Request, session: SignedIn) -> Today | None:
             most=MOST_CHANGES,
         ),
         first_steps=[] if rows else first_steps(catalog, project),
-        projects={one.id: one.name for one in reached} if len(reached) > 1 else {},
+        projects=names,
         only_project=project.id if project and len(reached) == 1 else None,
         may_write="experiments:write" in caller.key.scopes,
     )
@@ -197,30 +180,3 @@ def _since(row: Row) -> datetime:
 
 def _is_open(row: Row) -> bool:
     return row.experiment.status in OPEN
-
-
-def _ready(row: Row, kept: KeptVerdict, now: datetime) -> Ready:
-    """Say why an experiment waits, and what the wait costs."""
-    said = [OUTCOMES[kept.recommendation, kept.reason].sentence]
-    if kept.plan.reached_at is not None:
-        said.append(f"Plan reached {kept.plan.reached_at:%-d %b}.")
-    elif kept.verdict in {"ship", "rollback"} and not kept.plan.is_reached:
-        said.append("Holds at every look, before the plan.")
-    waiting = (now - kept.since).days
-    if waiting:
-        yearly = kept.projected_annual_revenue_impact_cents
-        worth = f", worth about {_a_day(yearly, kept.revenue_currency)} each" if yearly else ""
-        said.append(f"Waiting {waiting} day{'s' if waiting > 1 else ''}{worth}.")
-    return Ready(row, " ".join(said), _STEPS[kept.verdict])
-
-
-def _a_day(yearly: int, currency: str) -> str:
-    return exact_money(abs(yearly) / _DAYS_A_YEAR, currency, digits=0)
-
-
-def _broken(row: Row, kept: KeptVerdict) -> Broken:
-    alarm = next((one for one in kept.open_checks if one.status == "alarm"), None)
-    if alarm is None:
-        return Broken(row, kept.headline, kept.next_step)
-    words = CHECK_WORDS.get(alarm.check)
-    return Broken(row, words.label if words else alarm.check, alarm.message)

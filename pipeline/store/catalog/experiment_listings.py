@@ -84,6 +84,7 @@ class VariantHead(msgspec.Struct):
 
     id: str
     name: str
+    is_control: bool = False
 
 
 class ListedExperiment(msgspec.Struct, kw_only=True):
@@ -97,12 +98,21 @@ class ListedExperiment(msgspec.Struct, kw_only=True):
     variants: tuple[VariantHead, ...] = ()
     assigned_user_ids: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    url: str = ""
+    url_rules: tuple[dict[str, Any], ...] = ()
+    traffic_allocation: int = 100
+    targeting_rules: dict[str, Any] = {}
     started_at: datetime | None = None
     completed_at: datetime | None = None
     scheduled_start_at: datetime | None = None
     conclusion: dict[str, Any] | None = None
     rollout: dict[str, Any] | None = None
     updated_at: datetime
+
+    @property
+    def has_more_pages(self) -> bool:
+        """Whether rules include further pages."""
+        return any(rule.get("type") == "include" for rule in self.url_rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,26 @@ def test_each_part_has_what_belongs_to_it(customer: Customer, project: str, brow
     assert tiles(page) == [3, 1, 4, 1]
     ready = part(page, "decide")
     assert re.findall(r'<h3><a href="[^"]+">([^<]+)</a>', ready) == [SHOP[0][0], SHOP[1][0], SHOP[3][0]]
-    for step in ("Ship…", "Roll back…", "End…"):
+    for step in ("Ship “Treatment 1”…", "Roll back, keep “Control”…", "End, keep “Control”…"):
         assert step in ready
+    facts = re.findall(r"<dt>([^<]+)</dt><dd>([^<]*)</dd>", ready)
+    assert facts[:4] == [
+        ("Goal", "Order placed"),
+        ("For", "all visitors of shop.example/checkout"),
+        ("Owner", "not assigned"),
+        ("Ready since", facts[3][1]),
+    ]
+    assert re.fullmatch(r"\d\d:\d\d (today|yesterday)", facts[3][1])
+    assert ("Owner", "owner") in facts
+    assert "at 95%" in ready
     decisions = re.findall(r'href="([^"]+/ship)"', ready)
     assert [browser.get(one).status_code for one in decisions] == [200] * 3
     broken = part(page, "broken")
     assert "44.4% of visitors instead of 50%" in broken
     assert "Pause…" in broken
+    assert "<dt>Failed check</dt><dd>Sample ratio</dd>" in broken
+    assert "<dt>Broken since</dt>" in broken
+    assert "Find what loads, redirects or counts otherwise" in broken
     running = part(page, "running")
     assert "Day 11 of 18" in running
     # What runs is grey.
@@ -73,7 +86,8 @@ def test_the_longest_wait_comes_first_with_what_it_costs(
     catalog.kept_verdicts.keep(last.experiment.id, waiting)
     ready = part(browser.get("/").text, "decide")
     assert re.findall(r'<h3><a href="[^"]+">([^<]+)</a>', ready)[0] == last.experiment.name
-    assert "Waiting 18 days, worth about 340 USD each." in ready
+    assert ", 18 days</dd>" in ready
+    assert "<dt>Waiting costs</dt><dd>about 340 USD a day</dd>" in ready
 
 
 def test_a_quiet_day_says_so_and_empty_parts_vanish(
