@@ -1,15 +1,13 @@
 """Command `demo`: a simulated shop's events are stored, rolled up, and served as results."""
 
 import shutil
-from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.console import CommandError, err, out, progress
+from api.cli.console import CommandError, out
 from api.cli.options import DataDir
 from api.cli.serving import locked_for_service, run_service
 from api.cli.stores import new_project, settings_for
@@ -18,11 +16,9 @@ from pipeline.clock import utc_now
 if TYPE_CHECKING:
     from engine.design.experiment import Experiment
     from engine.design.project import Project
-    from pipeline.services import PipelineServices
     from pipeline.settings import Settings
     from pipeline.store.ownership.store_lock import StoreLock
 
-SEED = 2026
 MARKER = "made-by-truelift-demo"
 
 
@@ -33,7 +29,7 @@ def demo(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on.")] = 8000,
     serve: Annotated[bool, typer.Option(help="Serve at the end, until Ctrl-C.")] = True,
 ) -> None:
-    """Simulate a shop with three experiments of known effect, print their verdicts, and serve them."""
+    """Simulate a shop with experiments of known effect, print their verdicts, and serve them."""
     from pipeline.store.ownership.store_lock import locked_store
 
     settings = _demo_settings(data_dir)
@@ -57,6 +53,7 @@ def _demo_settings(data_dir: Path) -> "Settings":
 
 def _simulate(settings: "Settings", lock: "StoreLock", visitors: int) -> "tuple[str, Project, Experiment]":
     """Fill an empty store, and print the verdicts; returns the key, the project and the first experiment."""
+    from api.cli.demo_past import PastClock, make_past
     from api.cli.report_table import render_verdicts
     from engine.simulation.demo_shop import SHOP_TIMEZONE
     from pipeline.results.filters import SegmentFilters
@@ -64,8 +61,9 @@ def _simulate(settings: "Settings", lock: "StoreLock", visitors: int) -> "tuple[
 
     _empty_folder(settings.data_dir)
     now = utc_now()
-    with open_pipeline(settings, lock=lock) as store:
-        account, _, token = store.catalog.accounts.create(
+    clock = PastClock(now)
+    with open_pipeline(settings, lock=lock, clock=clock) as store:
+        account, owner, token = store.catalog.accounts.create(
             name="Demo shop", email="owner@shop.example", plan="scale"
         )
         project = new_project(
@@ -73,10 +71,7 @@ def _simulate(settings: "Settings", lock: "StoreLock", visitors: int) -> "tuple[
             account.id,
             {"name": "Shop", "url": "https://shop.example", "reporting_timezone": SHOP_TIMEZONE},
         )
-        experiments = _start_experiments(store, project, now)
-        _store_events(store, project, experiments, visitors, now)
-        with err.status("Rolling up the events"):
-            store.rollup.rebuild(project.id)
+        experiments = make_past(store, clock, project, visitors, owner=owner, now=now)
         reports = [
             store.results.report(experiment, project, SegmentFilters(), now=now) for experiment in experiments
         ]
@@ -106,51 +101,6 @@ def _contents(data_dir: Path) -> list[Path]:
     if not data_dir.exists():
         return []
     return [path for path in data_dir.iterdir() if path.suffix != ".lock"]
-
-
-def _start_experiments(store: "PipelineServices", project: "Project", now: datetime) -> "list[Experiment]":
-    """Create the shop's experiments, started at the time of the first visitor."""
-    from engine.simulation.demo_shop import DAYS, EXPERIMENTS, GOALS
-    from pipeline.requests.experiments import create_draft
-
-    started = (now - timedelta(days=DAYS)).replace(hour=0, minute=0, second=0, microsecond=0)
-    experiments = []
-    for fields in EXPERIMENTS:
-        draft = create_draft(store.catalog, project, {**fields, "goals": GOALS}, now=started, actor="demo")
-        start = partial(_start_salted, now=started)
-        experiments.append(store.catalog.experiments.change(project.id, draft.id, start, actor="demo"))
-    return experiments
-
-
-def _start_salted(draft: "Experiment", *, now: datetime) -> "Experiment":
-    from engine.design import lifecycle
-
-    # With the same salt each time, visitors get the same variants, so the verdicts never vary.
-    return lifecycle.start(replace(draft, salt=draft.test_key), now=now)
-
-
-def _store_events(
-    store: "PipelineServices",
-    project: "Project",
-    experiments: "list[Experiment]",
-    visitors: int,
-    now: datetime,
-) -> None:
-    """Simulate the visitors, and store their events."""
-    from engine.simulation.demo_shop import CHUNK_VISITORS, shop_events, simulate_shop
-    from pipeline.imports.event_rows import event_batch
-
-    with err.status(f"Simulating {visitors:,} visitors"):
-        shop = simulate_shop(experiments, visitors=visitors, until=now, seed=SEED)
-    stored = 0
-    with progress() as bar:
-        task = bar.add_task("Storing events of visitors", total=visitors)
-        for events in shop_events(shop):
-            batch = event_batch(events)
-            store.ingest.write_now(project.id, batch)
-            stored += batch.height
-            bar.update(task, advance=min(CHUNK_VISITORS, visitors))
-    err.print(f"{stored:,} events are on disk.")
 
 
 def _print_requests(

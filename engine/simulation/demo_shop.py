@@ -1,4 +1,4 @@
-"""Demo shop: events of three simulated experiments with known effects."""
+"""Demo shop: events of simulated experiments with known effects."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,20 +35,38 @@ SHOP_TIMEZONE = "America/New_York"
 EXPERIMENTS: tuple[dict[str, Any], ...] = (
     {
         "name": "One-page checkout",
+        "tags": ["checkout"],
         "hypothesis": "Fewer steps lead more visitors to an order.",
         "variants": [{"name": "Three steps", "is_control": True}, {"name": "One page"}],
     },
     {
         "name": "Free-shipping banner",
+        "tags": ["checkout"],
         "hypothesis": "Saying it at the top of every page leads to more orders.",
         "variants": [{"name": "No banner", "is_control": True}, {"name": "Banner"}],
     },
     {
         "name": "Larger product gallery",
+        "tags": ["product"],
         "hypothesis": "Larger pictures lead more visitors to an order.",
         "variants": [{"name": "Small pictures", "is_control": True}, {"name": "Large pictures"}],
     },
 )
+# They change nothing; one has ended and was decided about, and one began yesterday.
+ENDED: dict[str, Any] = {
+    "name": "Coupon field hidden",
+    "tags": ["checkout"],
+    "hypothesis": "Fewer visitors leave to look for a code.",
+    "variants": [{"name": "Field shown", "is_control": True}, {"name": "Field hidden"}],
+}
+NEW: dict[str, Any] = {
+    "name": "Reviews above the fold",
+    "tags": ["product"],
+    "hypothesis": "Reviews beside the price lead more visitors to an order.",
+    "variants": [{"name": "Below", "is_control": True}, {"name": "Above"}],
+}
+# By tag, the team that answers for an experiment.
+TEAMS = {"checkout": "Checkout team", "product": "Product team"}
 GOALS: tuple[dict[str, Any], ...] = (
     {
         "name": "Order placed",
@@ -102,10 +120,27 @@ def shop_events(shop: DemoShop) -> Iterator[pl.DataFrame]:
         yield pl.concat(_events_of(shop, chunk), how="diagonal")
 
 
+def events_by_time(shop: DemoShop, moments: Sequence[datetime]) -> Iterator[tuple[datetime, pl.DataFrame]]:
+    """Yield each of the moments, which are in order, with the events before it and after the one before."""
+    held, ahead, taken = pl.DataFrame(), shop_events(shop), 0
+    arrived = shop.visitors.arrived_us
+    for moment in moments:
+        until_us = _seconds_us(moment)
+        # Visitors come in order: of the time before the last one so far, all is known.
+        while taken < len(arrived) and (taken == 0 or arrived[taken - 1] < until_us):
+            held = pl.concat([held, next(ahead)], how="diagonal")
+            taken += CHUNK_VISITORS
+        is_before = pl.col("occurred_at") < until_us
+        yield moment, held.filter(is_before)
+        held = held.filter(~is_before)
+
+
 def _events_of(shop: DemoShop, visitors: pl.DataFrame) -> list[pl.DataFrame]:
     segments = list(shop.visitors.segments)
     exposures = [
-        visitors.filter(~(pl.lit(number == 2) & pl.col("breaks") & (pl.col("arm_2") == 1))).select(
+        visitors.filter(
+            _is_running(experiment), ~(pl.lit(number == 2) & pl.col("breaks") & (pl.col("arm_2") == 1))
+        ).select(
             _event_id(f"x{number}"),
             "visitor_id",
             *segments,
@@ -119,6 +154,14 @@ def _events_of(shop: DemoShop, visitors: pl.DataFrame) -> list[pl.DataFrame]:
         for number, experiment in enumerate(shop.experiments)
     ]
     return [*exposures, *_pageviews(visitors), *_orders(visitors)]
+
+
+def _is_running(experiment: Experiment) -> pl.Expr:
+    """Select the visitors who arrive between the start and the scheduled end."""
+    begin, end = experiment.started_at, experiment.scheduled_end_at
+    arrived = pl.col("arrived_us")
+    has_begun = pl.lit(True) if begin is None else arrived >= _seconds_us(begin)
+    return has_begun if end is None else has_begun & (arrived < _seconds_us(end))
 
 
 def _pageviews(visitors: pl.DataFrame) -> list[pl.DataFrame]:

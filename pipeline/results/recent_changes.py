@@ -24,7 +24,8 @@ def recent_changes(
 ) -> Mapping[str, Sequence[ExperimentChange]]:
     """List the changes since a time by experiment, newest first; `names` are those of API keys by id."""
     changes: dict[str, list[ExperimentChange]] = defaultdict(list)
-    for entry in entries:
+    # A past that was written just now is no news.
+    for entry in (one for one in entries if one.happened_at >= min(since, one.at)):
         changes[entry.subject_id] += _changes_in(entry, names.get(entry.actor, entry.actor))
     for one in found:
         told = one.kept.changes if one.kept else ()
@@ -49,7 +50,7 @@ def _changes_in(entry: AuditEntry, actor: str) -> Iterator[ExperimentChange]:
 def _change(
     entry: AuditEntry, kind: ChangeKind, before: str | None, after: str | None, actor: str
 ) -> ExperimentChange:
-    return ExperimentChange(at=entry.at, kind=kind, before=before, after=after, actor=actor)
+    return ExperimentChange(at=entry.happened_at, kind=kind, before=before, after=after, actor=actor)
 
 
 def _weights(

@@ -52,8 +52,8 @@ def annotations(
     if reached_at is not None:
         notes.append(Note(day=local_day(reached_at, timezone), text="plan reached: the one planned look"))
     for entry in trail:
-        if entry.at > experiment.started_at and _pair(entry.changes, "id") == (None, None):
-            day = local_day(entry.at, timezone)
+        if entry.happened_at > experiment.started_at and _pair(entry.changes, "id") == (None, None):
+            day = local_day(entry.happened_at, timezone)
             notes.extend(Note(day=day, text=text) for text in _texts(entry.changes, experiment))
     by_day: dict[tuple[date, date | None], dict[str, None]] = {}
     for note in sorted(notes, key=lambda one: (one.day, one.text != "started")):

@@ -38,6 +38,13 @@ class AuditEntry:
     subject_id: str
     changes: Mapping[str, Any]
 
+    @property
+    def happened_at(self) -> datetime:
+        """Time of the change by its subject, which a simulated past has; else that of the entry."""
+        updated = self.changes.get("updated_at")
+        after = updated[1] if isinstance(updated, list) and len(updated) > 1 else None
+        return min(self.at, datetime.fromisoformat(after)) if isinstance(after, str) else self.at
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFilter:

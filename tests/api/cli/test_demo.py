@@ -1,7 +1,7 @@
-"""Command `demo`: the verdicts of its three experiments of known effect."""
+"""Command `demo`: the verdicts of its experiments of known effect, and its past."""
 
 import socket
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    ("visitors", "banner"),
+    ("visitors", "unchanged"),
     [("60000", "keep_running"), pytest.param("200000", "review", marks=pytest.mark.long(seconds=30))],
 )
 def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_split(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visitors: str, banner: str
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visitors: str, unchanged: str
 ) -> None:
     ran = run("demo", "--data-dir", tmp_path / "demo", "--visitors", visitors, "--no-serve")
     # A demo never touches the catalog of another store.
@@ -31,13 +31,17 @@ def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_spl
             store.results.report(experiment, project, SegmentFilters(), now=datetime.now(UTC))
             for experiment in store.catalog.experiments.of_project(project.id)
         ]
+        kept = {one.experiment.name: store.catalog.kept_verdicts.find(one.experiment.id) for one in reports}
+        looks = [len(store.catalog.recorded_looks.times(one.experiment.id)) for one in reports]
     verdicts = {
         report.experiment.name: report.primary.decision.recommendation for report in reports if report.primary
     }
     assert verdicts == {
         "One-page checkout": "ship",
-        "Free-shipping banner": banner,
+        "Free-shipping banner": unchanged,
         "Larger product gallery": "fix_data",
+        "Coupon field hidden": "review",
+        "Reviews above the fold": "keep_running",
     }
     # The truth is a lift of 12%: the interval must hold it.
     (winner,) = (report for report in reports if report.experiment.name == "One-page checkout")
@@ -46,6 +50,14 @@ def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_spl
     assert checkout.low is not None
     assert checkout.high is not None
     assert checkout.low < 0.12 < checkout.high
+    # It was looked at on the way, and its verdict holds since a day of the past.
+    assert max(looks) >= 9
+    ship = kept["One-page checkout"]
+    assert ship is not None
+    assert timedelta(days=2) < datetime.now(UTC) - ship.since < timedelta(days=28)
+    (ended,) = (one.experiment for one in reports if one.experiment.conclusion)
+    assert ended.completed_at is not None
+    assert (datetime.now(UTC) - ended.completed_at).days in {11, 12}
 
 
 def test_the_demo_never_empties_a_folder_that_it_did_not_fill(run: Run, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_what_happened_is_told_by_day() -> None:
     experiment = an_experiment(status="running", pauses=(paused,))
     trail = [
         an_entry(-1, hypothesis=["a", "b"]),
-        an_entry(2, hypothesis=["a", "b"], updated_at=["x", "y"]),
+        an_entry(2, hypothesis=["a", "b"], updated_at=["2026-01-01T00:00:00Z", "2999-01-01T00:00:00Z"]),
         an_entry(2.01, traffic_allocation=[50, 100]),
         an_entry(3, variants=[[{"weight": 1}, {"weight": 1}], [{"weight": 1}, {"weight": 3}]]),
         an_entry(5, status=["running", "paused"]),
