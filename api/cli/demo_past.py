@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SEED = 2026
 # Of the looks, whose counts take a second each.
 LOOKS_APART = timedelta(days=3)
+# The hour in UTC, of the morning where the shop is.
+LOOKED_AT = 9
 ENDED_AFTER = timedelta(days=16)
 # Within what is new since yesterday.
 NEW_SINCE = timedelta(hours=20)
@@ -65,7 +67,7 @@ def _start_experiments(store: "PipelineServices", project: "Project", now: datet
     """Create the shop's experiments, most of them started at the time of the first visitor."""
     from engine.simulation.demo_shop import DAYS, ENDED, EXPERIMENTS, NEW, TEAMS
 
-    first = (now - timedelta(days=DAYS)).replace(hour=0, minute=0, second=0, microsecond=0)
+    first = (now - timedelta(days=DAYS)).replace(hour=LOOKED_AT, minute=0, second=0, microsecond=0)
     members = store.catalog.members
     teams = {
         tag: members.add(project.account_id, f"{tag}@shop.example", name, actor="demo").id
@@ -137,10 +139,10 @@ def _look(store: "PipelineServices", project: "Project", moment: datetime) -> No
 
 
 def _kept_control(experiment: "Experiment", *, owner: "Member") -> "Experiment":
-    """Decide half a day after the end that the control stays."""
+    """Decide on the day of the end that the control stays."""
     from engine.design.conclusion import ShipRequest
     from engine.design.shipping import Decider, ship
 
     request = ShipRequest(decision="keep_control", note=NOTE)
-    decided_at = (experiment.completed_at or experiment.updated_at) + timedelta(hours=15)
+    decided_at = (experiment.completed_at or experiment.updated_at) + timedelta(hours=5)
     return ship(experiment, request, (), by=Decider(owner.id, owner.name, ""), now=decided_at)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
 
+from api.dashboard.audience import audience_of
 from api.dashboard.interval_bar import Axis, IntervalBar, axis_of
 from engine.analysis.results.kept_verdict import KeptVerdict
 from engine.analysis.results.report import Reason, Tone
@@ -52,6 +53,11 @@ class Row:
     def goal(self) -> str | None:
         """The name of its primary goal."""
         return next((one.name for one in self.experiment.goals if one.is_primary), None)
+
+    @property
+    def audience(self) -> str:
+        """The visitors who take part, and the page."""
+        return audience_of(self.experiment)
 
     @property
     def word(self) -> ShortWord:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from api.dashboard.audience import audience_of
 from api.dashboard.listed_rows import Row
 from api.dashboard.next_steps import next_step
 from engine.analysis.results.formatting import exact_money
 from engine.analysis.results.kept_verdict import KeptVerdict
 from engine.analysis.results.verdict_words import CHECK_WORDS
+from engine.currencies import minor_units
 
 _DAYS_A_YEAR: Final = 365
 
@@ -28,9 +28,10 @@ class Waiting:
 def ready_row(row: Row, kept: KeptVerdict, now: datetime, project: str | None) -> Waiting:
     """Describe an experiment that waits for a decision; `now` is a local time."""
     facts = {**_whom(row, project), "Ready since": since_words(kept.since, now)}
-    yearly = kept.projected_annual_revenue_impact_cents
-    if yearly:
-        facts["Waiting costs"] = f"about {_a_day(yearly, kept.revenue_currency)} a day"
+    daily = abs(kept.projected_annual_revenue_impact_cents or 0) / _DAYS_A_YEAR
+    # Of the others it is not shown that anything is lost.
+    if kept.verdict in {"ship", "rollback"} and daily >= minor_units(kept.revenue_currency):
+        facts["Waiting costs"] = f"about {_two_digits(daily, kept.revenue_currency)} a day"
     names = [one.name for one in row.experiment.variants if one.is_control]
     variant = kept.lift.variant_name if kept.lift else None
     return Waiting(row, _why(kept, now), facts, next_step(kept.verdict, variant, next(iter(names), None)))
@@ -63,7 +64,7 @@ def _whom(row: Row, project: str | None) -> dict[str, str]:
     return {
         **({"Project": project} if project else {}),
         "Goal": row.goal or "",
-        "For": audience_of(row.experiment),
+        "For": row.audience,
         "Owner": row.owner or "not assigned",
     }
 
@@ -80,5 +81,5 @@ def _why(kept: KeptVerdict, now: datetime) -> str:
     return " ".join(said)
 
 
-def _a_day(yearly: int, currency: str) -> str:
-    return exact_money(abs(yearly) / _DAYS_A_YEAR, currency, digits=0)
+def _two_digits(cents: float, currency: str) -> str:
+    return exact_money(float(f"{cents:.2g}"), currency, digits=0)

@@ -23,6 +23,8 @@ Action = Literal["created", "changed", "deleted", "exported", "backed_up", "test
 BESIDE_CHANGES: Final[tuple[Action, ...]] = ("exported", "backed_up", "tested", "refused")
 # Of an account, whose writes of a day are fewer unless a program makes them.
 MOST_RECENT: Final = 2_000
+# Of a subject that tells when it was changed; a start at the time of its draft changes the second alone.
+_TIMES: Final = ("updated_at", "started_at")
 # Python has 1 and true as equal, which payloads tell apart.
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
@@ -41,8 +43,8 @@ class AuditEntry:
     @property
     def happened_at(self) -> datetime:
         """Time of the change by its subject, which a simulated past has; else that of the entry."""
-        updated = self.changes.get("updated_at")
-        after = updated[1] if isinstance(updated, list) and len(updated) > 1 else None
+        changed = next((self.changes[name] for name in _TIMES if name in self.changes), None)
+        after = changed[1] if isinstance(changed, list) and len(changed) > 1 else None
         return min(self.at, datetime.fromisoformat(after)) if isinstance(after, str) else self.at
 
 

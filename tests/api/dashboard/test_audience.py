@@ -34,8 +34,10 @@ def rules(*children: dict[str, Any], operator: str = "and") -> dict[str, Any]:
         ),
         (
             rules(PHONE, COUNTRY, MEMBER, LARGE),
-            "visitors of shop.example "
-            "whose device type is mobile, country is DE, AT or CH and 2 more rules hold",
+            (
+                "visitors of shop.example "
+                "whose device type is mobile, country is DE, AT or CH and 2 more rules hold"
+            ),
         ),
         (
             rules({**COUNTRY, "values": list("ABCDE")}),

@@ -73,9 +73,9 @@ def test_the_longest_wait_comes_first_with_what_it_costs(
     assert last.kept is not None
     waiting = replace(
         last.kept,
-        verdict="no_difference",
-        recommendation="review",
-        reason="no_difference",
+        verdict="ship",
+        recommendation="ship",
+        reason=None,
         counted_at=utc_now() - timedelta(days=18),
         since=utc_now() - timedelta(days=18),
         projected_annual_revenue_impact_cents=365_00 * 340,

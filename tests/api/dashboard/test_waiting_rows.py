@@ -34,15 +34,17 @@ def test_what_waits_says_why_and_for_whom_and_what_the_wait_costs() -> None:
         kept,
         since=reached,
         plan=replace(kept.plan, reached_at=reached),
-        projected_annual_revenue_impact_cents=365_00 * 340,
+        projected_annual_revenue_impact_cents=365_00 * 3_388,
     )
     one = ready_row(a_row(kept, url="https://shop.example"), kept, NOON, "Shop")
     assert "No other goal is shown to be harmed. Plan reached 9 Nov." in one.sentence
     assert one.facts["Project"] == "Shop"
     assert one.facts["For"] == "all visitors of shop.example"
     assert one.facts["Ready since"] == "9 Nov, 18 days"
-    assert one.facts["Waiting costs"] == "about 340 USD a day"
+    assert one.facts["Waiting costs"] == "about 3,400 USD a day"
     assert one.step == "Ship “Treatment 1”"
+    same = replace(kept, verdict="no_difference")
+    assert "Waiting costs" not in ready_row(a_row(same), same, NOON, None).facts
     early = replace(kept, plan=replace(kept.plan, reached_at=None, is_reached=False))
     assert "It holds at every look, before the plan." in ready_row(a_row(early), early, NOON, None).sentence
 

@@ -27,6 +27,7 @@ def test_changes_of_an_experiment_and_of_its_data_are_told_together() -> None:
         an_entry(4, name=["A", "B"], hypothesis=[None, "It sells"]),
         an_entry(5, pauses=[[], [1]]),
         # Written now of a time long before, as a simulated past is.
+        an_entry(6, status=["draft", "running"], started_at=[None, (NOW - timedelta(days=9)).isoformat()]),
         an_entry(6, name=["B", "C"], updated_at=[None, (NOW - timedelta(days=9)).isoformat()]),
     ]
     told = recent_changes([found], entries, {"key_1": "Ada"}, since=NOW + timedelta(minutes=90))["exp_1"]
