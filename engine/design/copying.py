@@ -55,9 +55,12 @@ def copy_experiment(  # noqa: PLR0913 - every keyword is a fact that only the ca
 ) -> Experiment:
     """Return a draft of the same design, in whatever status the experiment is.
 
-    Goals follow the newest version of their metric, and are their own where it was deleted.
+    Goals follow the newest version of their metric, and are their own where it was deleted. A ramp begins
+    anew, with the traffic of its first step.
     """
     design = {field: getattr(experiment, field) for field in WRITABLE_FIELDS}
+    if experiment.ramp is not None:
+        design["traffic_allocation"] = experiment.ramp.steps[0].percent
     given = {"id": id, "salt": id, "name": name, "test_key": test_key, "created_at": now, "updated_at": now}
     return Experiment(
         **{

@@ -7,7 +7,9 @@ import pytest
 from engine.design.copying import copy_experiment, name_of_copy
 from engine.design.drafting import WRITABLE_FIELDS
 from engine.design.experiment import Experiment
-from engine.design.lifecycle import complete, pause, resume
+from engine.design.lifecycle import complete, pause, resume, start
+from engine.design.ramp import Ramp, RampStep
+from engine.design.ramp_steps import take_next_step
 from engine.design.variants import Change
 from engine.errors import InvalidDesignError
 from pipeline.store.catalog.ids import new_id
@@ -46,6 +48,15 @@ def test_a_copy_is_a_draft_of_the_same_design() -> None:
     # Its metric was deleted.
     goal, before = copy.goals[0], ended.goals[0]
     assert (goal.metric_id, goal.metric_version, goal.config) == (None, None, before.config)
+
+
+def test_the_copy_of_a_ramped_test_begins_with_the_first_step_of_its_ramp() -> None:
+    ramp = Ramp(steps=(RampStep(percent=5, hours=24), RampStep(percent=100)))
+    ramped = start(an_experiment(status="draft", started_at=None, ramp=ramp), now=STARTED)
+    ended = complete(take_next_step(ramped, now=NOW), now=NOW)
+    assert (ended.traffic_allocation, len(ended.ramp_steps)) == (100, 2)
+    copy = copied(ended)
+    assert (copy.ramp, copy.traffic_allocation, copy.ramp_steps, copy.ramp_harm) == (ramp, 5, (), ())
 
 
 def test_the_name_is_that_asked_for_or_says_that_it_is_a_copy() -> None:
