@@ -120,6 +120,7 @@ def open_services(
             rollup=pipeline.rollup,
             results=pipeline.results,
             due_looks=pipeline.due_looks,
+            ramp_findings=pipeline.ramp_findings,
             nights=pipeline.nights,
             snapshots=pipeline.snapshots,
             runner=pipeline.runner,

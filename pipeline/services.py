@@ -16,6 +16,7 @@ from pipeline.erased_keys import remove_erasures
 from pipeline.ingest.ingest import Ingest
 from pipeline.lanes import Lanes
 from pipeline.results.due_looks import DueLooks
+from pipeline.results.kept_findings import KeptFindings
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.results.verdict_keeper import VerdictKeeper
@@ -50,6 +51,7 @@ class PipelineServices:
     rollup: Rollup
     results: Results
     due_looks: DueLooks
+    ramp_findings: KeptFindings
     nights: Nights
     snapshots: Snapshots
     runner: Runner
@@ -122,6 +124,7 @@ def open_pipeline(
             rollup=rollup,
             results=results,
             due_looks=DueLooks(results, rollup, catalog.recorded_looks),
+            ramp_findings=KeptFindings(results, rollup, catalog.recorded_looks),
             nights=Nights(warehouse, results),
             snapshots=snapshots,
             runner=runner,

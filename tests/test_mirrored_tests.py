@@ -72,6 +72,7 @@ TESTED_BY = {
     "pipeline/store/catalog/webhooks/change_messages.py": "tests/pipeline/jobs/test_ramps.py",
     "pipeline/store/catalog/project_lock.py": "tests/pipeline/store/catalog/test_experiments.py",
     "engine/analysis/decision/early_harm.py": "tests/pipeline/jobs/test_ramps.py",
+    "pipeline/results/kept_findings.py": "tests/pipeline/jobs/test_ramps.py",
     "pipeline/results/due_looks.py": "tests/pipeline/jobs/test_look_recording.py",
     "pipeline/store/catalog/column_types.py": "tests/pipeline/store/catalog/test_backends.py",
     "engine/design/goal.py": "tests/engine/design/test_experiment.py",

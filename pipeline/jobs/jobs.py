@@ -109,7 +109,7 @@ def complete_with_a_winner(services: PipelineServices) -> None:
 
 def guide_running_ramps(services: PipelineServices) -> None:
     """Act on harm in experiments with a ramp, and take its steps."""
-    guide_ramps(services.catalog, services.results, now=services.clock())
+    guide_ramps(services.catalog, services.results, services.ramp_findings, now=services.clock())
 
 
 def record_due_looks(services: PipelineServices) -> None:

@@ -8,28 +8,26 @@ from engine.design.lifecycle import OPEN
 from engine.design.ramp_harm import answer_findings, is_guarded, new_findings
 from engine.design.ramp_steps import next_step_is_due, take_next_step
 from pipeline.jobs.lifecycle import change_if_due, each_experiment
+from pipeline.results.kept_findings import KeptFindings
 from pipeline.results.results import Results
 from pipeline.store.catalog.catalog import Catalog
 
 
-def guide_ramps(catalog: Catalog, results: Results, *, now: datetime) -> None:
+def guide_ramps(catalog: Catalog, results: Results, kept: KeptFindings, *, now: datetime) -> None:
     """Act on harm in every experiment with a ramp, and take its next step where all is well.
 
     ExceptionGroup of the failures.
     """
-    guarded = (one for one in catalog.experiments.in_statuses(OPEN) if is_guarded(one, now=now))
-    each_experiment(guarded, partial(_guide, catalog, results, now))
+    guarded = [one for one in catalog.experiments.in_statuses(OPEN) if is_guarded(one, now=now)]
+    kept.forget_others({one.id for one in guarded})
+    each_experiment(guarded, partial(_guide, catalog, results, kept, now))
 
 
-def _guide(catalog: Catalog, results: Results, now: datetime, experiment: Experiment) -> None:
-    from engine.analysis.automation.ramp_findings import (  # noqa: PLC0415 - slow, and not needed at a start
-        ramp_findings,
-    )
-
+def _guide(
+    catalog: Catalog, results: Results, kept: KeptFindings, now: datetime, experiment: Experiment
+) -> None:
     project = catalog.projects.find(experiment.project_id)
-    evidence = results.evidence(experiment, project, now=now)
-    looks = catalog.recorded_looks.of(experiment.id)
-    findings = ramp_findings(experiment, evidence, now=now, looks=looks)
+    evidence, findings = kept.of(experiment, project, now=now)
     has_alarm = not all(one.is_harm for one in findings)
 
     def is_unchanged(current: Experiment) -> bool:

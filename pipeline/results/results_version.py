@@ -34,3 +34,10 @@ class ResultsVersion:
     def of_evidence(self) -> "ResultsVersion":
         """Everything that the evidence depends on: no looks, and no time but days."""
         return replace(self, looks=0, running_days=0, minute=0)
+
+    def of_analysis(self, changes: int) -> "ResultsVersion":
+        """Everything that an analysis depends on, and no time but days.
+
+        `changes` is the number of the published results, which differs only where more than a record does.
+        """
+        return replace(self, newest_seq=0, publication=changes, minute=0)

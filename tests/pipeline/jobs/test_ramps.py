@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from engine.analysis.automation import ramp_findings
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.ramp import Ramp, RampStep, TakenStep
@@ -30,7 +31,7 @@ def ramped(store: WorkingStore, project: Project, on_harm: Any = "rollback", **f
 
 
 def guide(store: WorkingStore, days: float) -> None:
-    guide_ramps(store.catalog, store.results, now=STARTED + days * _DAY)
+    guide_ramps(store.catalog, store.results, store.ramp_findings, now=STARTED + days * _DAY)
 
 
 def test_traffic_grows_in_time_and_each_step_is_audited_and_announced_once(
@@ -120,6 +121,37 @@ def test_an_experiment_that_was_changed_meanwhile_is_left_to_the_next_run(
     monkeypatch.undo()
     guide(store, 0.6)
     assert now_of(store, experiment).status == "completed"
+
+
+def test_an_experiment_is_analyzed_again_only_after_something_changed(
+    store: WorkingStore, project: Project, monkeypatch: Any
+) -> None:
+    experiment, other = ramped(store, project), store.add_experiment(project)
+    analyzed, find = [], ramp_findings.ramp_findings
+
+    def find_counted(one: Experiment, *args: Any, **named: Any) -> Any:
+        analyzed.append(one.id)
+        return find(one, *args, **named)
+
+    monkeypatch.setattr(ramp_findings, "ramp_findings", find_counted)
+
+    def analyses(hours: float) -> int:
+        before = len(analyzed)
+        guide(store, hours / 24)
+        return len(analyzed) - before
+
+    store.write(project, *(an_exposure(experiment, arm, f"{arm}-{i}") for arm in (0, 1) for i in range(50)))
+    assert [analyses(hours) for hours in (1, 1.1, 2)] == [1, 0, 0]
+    # An event that is of another experiment changes nothing here.
+    store.write(project, an_exposure(other))
+    assert analyses(2.1) == 0
+    store.write(project, an_exposure(experiment, 1, "new"))
+    assert [analyses(hours) for hours in (2.2, 2.3)] == [1, 0]
+    store.change(experiment, name="Renamed")
+    assert [analyses(hours) for hours in (2.4, 2.5)] == [1, 0]
+    # A step is taken in time all the same, by what was found before; it changes the experiment.
+    assert [analyses(hours) for hours in (24, 24.1, 24.2)] == [1, 1, 0]
+    assert now_of(store, experiment).traffic_allocation == 50
 
 
 def test_people_are_told_of_harm_and_of_no_alarm(store: WorkingStore, project: Project) -> None:
