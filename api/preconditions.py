@@ -49,7 +49,9 @@ def _tag_of(record: Experiment | Project | Metric | Webhook) -> str:
         return encoded(record).tag
     # How many experiments of a project run, and when a message was delivered, is not part of the record.
     if isinstance(record, Webhook):
-        return strong_tag(msgspec.json.encode(record.facts()))
+        # A channel's destination is in its facts only masked, so that another one may look the same.
+        destination = b"" if record.kind == "webhook" else record.secret
+        return strong_tag(msgspec.json.encode(record.facts()) + destination)
     answer = MetricAnswer.of(record) if isinstance(record, Metric) else ProjectAnswer.of(record, running=0)
     return strong_tag(answer.model_dump_json().encode())
 

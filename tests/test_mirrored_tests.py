@@ -124,6 +124,7 @@ TESTED_BY = {
         ),
         "tests/api/dashboard/project_pages/test_settings_page.py",
     ),
+    "api/dashboard/project_pages/message_pages.py": "tests/api/dashboard/project_pages/test_webhook_pages.py",
     "api/dashboard/project_pages/sent_file.py": "tests/api/dashboard/project_pages/test_run_pages.py",
     "api/dashboard/project_pages/metric_form.py": "tests/api/dashboard/project_pages/test_metric_pages.py",
     "api/dashboard/operations.py": "tests/api/dashboard/test_page_answers.py",

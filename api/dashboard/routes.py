@@ -29,6 +29,16 @@ from api.dashboard.experiments import confirm_step, export_visitors, show_experi
 from api.dashboard.meanings import show_meanings
 from api.dashboard.page_check import start_page_check
 from api.dashboard.programme import show_programme
+from api.dashboard.project_pages.channel_pages import (
+    confirm_channel_deletion,
+    create_channel,
+    delete_channel,
+    save_channel,
+    send_channel_test,
+    show_channel,
+    show_channels,
+    show_new_channel,
+)
 from api.dashboard.project_pages.erasure_page import erase_person, show_erasure
 from api.dashboard.project_pages.metric_pages import (
     confirm_metric_deletion,
@@ -73,6 +83,8 @@ from api.dashboard.today import show_today
 
 _PROJECT: Final = "/projects/{project_id}"
 _WEBHOOK: Final = _PROJECT + "/webhooks/{item_id}"
+_CHANNELS: Final = _PROJECT + "/notification_channels"
+_CHANNEL: Final = _CHANNELS + "/{item_id}"
 _EXPERIMENT: Final = _PROJECT + "/experiments/{experiment_id}"
 
 ROUTES: Final = (
@@ -122,6 +134,14 @@ ROUTES: Final = (
     Route(_WEBHOOK + "/rotate", rotate_secret, methods=["POST"]),
     Route(_WEBHOOK + "/delete", confirm_webhook_deletion),
     Route(_WEBHOOK + "/delete", delete_webhook, methods=["POST"]),
+    Route(_CHANNELS, show_channels),
+    Route(_CHANNELS + "/new", show_new_channel),
+    Route(_CHANNELS + "/new", create_channel, methods=["POST"]),
+    Route(_CHANNEL, show_channel),
+    Route(_CHANNEL, save_channel, methods=["POST"]),
+    Route(_CHANNEL + "/test", send_channel_test, methods=["POST"]),
+    Route(_CHANNEL + "/delete", confirm_channel_deletion),
+    Route(_CHANNEL + "/delete", delete_channel, methods=["POST"]),
     Route(_PROJECT + "/metrics", show_metrics),
     Route(_PROJECT + "/metrics/new", show_new_metric),
     Route(_PROJECT + "/metrics/new", create_metric, methods=["POST"]),

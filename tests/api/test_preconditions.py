@@ -59,11 +59,11 @@ def test_the_second_of_two_writes_from_one_read_changes_nothing(customer: Custom
     assert rename(customer, path, second.headers["ETag"], name="Second").status_code == 200
 
 
-@pytest.mark.parametrize("kind", ["project", "metric", "webhook"])
+@pytest.mark.parametrize("kind", ["project", "metric", "webhook", "channel"])
 def test_other_records_have_revisions_too(customer: Customer, project: str, kind: str) -> None:
-    path, field = project, "description" if kind == "webhook" else "name"
+    path, field = project, "description" if kind in {"webhook", "channel"} else "name"
     if kind != "project":
-        path = customer.a_metric(project) if kind == "metric" else customer.a_webhook(project)
+        path = getattr(customer, f"a_{kind}")(project)
     read = tag_of(customer, path)
     first = write(customer, "PATCH", path, read, json={field: "First"})
     assert (first.status_code, first.headers["ETag"]) == (200, tag_of(customer, path))
@@ -72,6 +72,14 @@ def test_other_records_have_revisions_too(customer: Customer, project: str, kind
     assert tag_of(customer, path) == first.headers["ETag"] != read
     error_of(write(customer, "PATCH", path, read, json={field: "Second"}), 412, "precondition_failed")
     assert customer.data_of(path)[field] == "First"
+
+
+def test_another_address_that_looks_the_same_is_another_revision(customer: Customer, project: str) -> None:
+    path = customer.a_channel(project)
+    read = tag_of(customer, path)
+    other = {"url": "https://hooks.slack.example/services/2"}
+    assert write(customer, "PATCH", path, read, json=other).status_code == 200
+    error_of(write(customer, "PATCH", path, read, json=other), 412, "precondition_failed")
 
 
 def test_of_many_writes_at_once_from_one_read_one_is_carried_out(customer: Customer, path: str) -> None:

@@ -1,1 +1,1 @@
-"""Pages of one project: settings, metrics, runs and imports, webhooks, and erasure."""
+"""Pages of one project: settings, metrics, runs and imports, webhooks, notification channels, and erasure."""

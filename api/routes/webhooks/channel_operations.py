@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Response
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -19,6 +19,7 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, ApiError, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.preconditions import TAG_HEADER, PreconditionDep, documented_write, tag
 from api.routers import PREFIX, router_at
 from api.schemas.channels import ChannelDelivery, NotificationChannel
 from api.schemas.envelopes import Listing, Meta, Single
@@ -62,28 +63,32 @@ def create_notification_channel(
     return Single(data=NotificationChannel.of(created))
 
 
-@router.get("/{id}")
+@router.get("/{id}", responses={200: {"headers": TAG_HEADER}})
 def get_notification_channel(
-    project: ProjectOfReadableWebhooks, channel_id: ChannelId, catalog: CatalogDep
+    project: ProjectOfReadableWebhooks, channel_id: ChannelId, catalog: CatalogDep, response: Response
 ) -> Single[NotificationChannel]:
     """Get one channel, and why it is disabled if it is."""
-    return Single(data=NotificationChannel.of(catalog.notification_channels.get(project.id, channel_id)))
+    found = catalog.notification_channels.get(project.id, channel_id)
+    return Single(data=NotificationChannel.of(tag(found, response)))
 
 
-@router.patch("/{id}", responses=documented(*BODY_CODES), openapi_extra=taking(CHANNEL_INPUT.as_changes))
+@router.patch(
+    "/{id}", responses=documented_write(*BODY_CODES), openapi_extra=taking(CHANNEL_INPUT.as_changes)
+)
 def update_notification_channel(
     caller: ProjectsWriter,
     project: ProjectOfWritableWebhooks,
     channel_id: ChannelId,
     body: JsonObject,
+    precondition: PreconditionDep,
     services: ServicesDep,
     now: Now,
 ) -> Single[NotificationChannel]:
     """Change the fields that are sent, but not the kind; one that is disabled gives up what waits for it."""
-    revise = partial(revise_channel, rules=_rules(services, project), fields=body)
+    revise = precondition.before(partial(revise_channel, rules=_rules(services, project), fields=body))
     channels = services.catalog.notification_channels
     changed = channels.change(project.id, channel_id, revise, now=now, actor=caller.actor)
-    return Single(data=NotificationChannel.of(changed))
+    return Single(data=NotificationChannel.of(precondition.tag(changed)))
 
 
 @router.delete("/{id}", status_code=204)

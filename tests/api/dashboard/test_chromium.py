@@ -191,9 +191,11 @@ def test_pages_of_a_project_are_accessible(site: Site, scheme: str, width: int) 
     metric = site.customer.a_metric(site.project, name=f"Seen in {scheme}")
     webhook = site.customer.a_webhook(site.project)
     assert site.customer.post(f"{webhook}/test").status_code == 202
-    steps = ("settings", "metrics", "runs?kind=all", "webhooks", "erasure")
+    channel = site.customer.a_channel(site.project)
+    assert site.customer.post(f"{channel}/test").status_code == 202
+    steps = ("settings", "metrics", "runs?kind=all", "webhooks", "notification_channels", "erasure")
     page = site.page(scheme=scheme, width=width)
-    for path in (*(f"{site.project}/{step}" for step in steps), metric, webhook):
+    for path in (*(f"{site.project}/{step}" for step in steps), metric, webhook, channel):
         page.goto(f"{site.address}{path}")
         violations = Axe().run(page).response["violations"]
         assert [one["id"] for one in violations if one["impact"] in HARMFUL] == [], path

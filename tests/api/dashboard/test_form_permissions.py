@@ -19,6 +19,8 @@ FORMS = {
     "{project}/webhooks/new": "projects:write",
     "{project}/webhooks/none": "projects:write",
     "{project}/webhooks/none/rotate": "projects:write",
+    "{project}/notification_channels/new": "projects:write",
+    "{project}/notification_channels/none": "projects:write",
     "{project}/metrics/new": "experiments:write",
     "{project}/metrics/none": "experiments:write",
     "/account/keys": "api_keys:write",
