@@ -115,6 +115,7 @@ TESTED_BY = {
     "api/dashboard/drafts/field_paths.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/field_problems.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/form_fields.py": "tests/api/dashboard/drafts/test_draft_pages.py",
+    "api/dashboard/drafts/ramp_fields.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/draft_sample.py": "tests/api/dashboard/drafts/test_draft_plan.py",
     **dict.fromkeys(
         (

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.computed_results import compute_results
+from api.dashboard.drafts.ramp_fields import HARM_SENTENCES
 from api.dashboard.filter_form import asked_filters
 from api.dashboard.forms import read_button
 from api.dashboard.operations import ask, content_of, pass_on, read
@@ -31,7 +32,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
     experiment = (await read(request, session, address))["data"]
     asked = asked_filters(request)
     options = {name: asked.pop(name) for name in OPTIONS if name in asked}
-    results: dict[str, Any] = {"report": None}
+    results: dict[str, Any] = {"report": None, "ramp": None}
     if experiment["status"] not in UNSTARTED:
         page = PageAddress(address, asked, options)
         results = await compute_results(request, session, partial(results_content, page=page))
@@ -45,6 +46,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         steps=triggers_in(experiment["status"]),
         is_editable=not is_closed(experiment["status"]),
         query=urlencode(asked),
+        harm_sentences=HARM_SENTENCES,
         **results,
     )
 

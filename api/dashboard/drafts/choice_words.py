@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from api.dashboard.drafts.ramp_fields import ON_HARM
+
 CHOICE_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "type": {
         "visual": "change the page",
@@ -11,6 +13,7 @@ CHOICE_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "unit": {"visitor": "browser", "user": "user who signs in", "attribute": "an attribute, as account"},
     "traffic_strategy": {"fixed": "stay as they are", "bandit": "move to the better variant"},
+    ON_HARM: {"rollback": "roll back", "pause": "pause", "tell": "only tell"},
     "trigger": {
         "direct": "when the page opens",
         "manual": "when your code says so",

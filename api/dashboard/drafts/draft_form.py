@@ -20,6 +20,7 @@ from api.dashboard.drafts.form_fields import (
 )
 from api.dashboard.drafts.form_rows import MOST_ROWS, row_counts
 from api.dashboard.drafts.payload_text import payload_text
+from api.dashboard.drafts.ramp_fields import DEFAULT_ACTION, ON_HARM, STEPS, put_ramp
 from api.dashboard.drafts.step_lines import lines_of_steps, steps_of_lines
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions
@@ -34,7 +35,9 @@ RULES: Final = "targeting_rules"
 # Lists with the mark of one of their items, which radio buttons of these names choose.
 MARKS: Final = {"variants": ("control", "is_control"), "goals": ("primary", "is_primary")}
 # Sent even where they are empty, so that the API says that they are required.
-_REQUIRED: Final = frozenset({"name", "variants[].name", "variants[].weight", "goals[].name"})
+_REQUIRED: Final = frozenset(
+    {"name", "variants[].name", "variants[].weight", "goals[].name", f"{STEPS}[].percent"}
+)
 # Stay as they are where they are empty: they have no default of their own, or are no field to fill in.
 _KEPT: Final = frozenset(
     {"url", "test_key", "variants[].id", "variants[].changes[].id", "goals[].id", "goals[].metric_id"}
@@ -52,13 +55,13 @@ def new_form() -> Form:
         | {"variants[0].name": "Control", "variants[0].weight": "1", "variants[0].is_control": CHECKED}
         | {"variants[1].name": "Variant B", "variants[1].weight": "1"}
         | {"goals[0].name": "", "goals[0].goal_type": "custom_event", "goals[0].is_primary": CHECKED}
-        | {"plan.power": "80"}
+        | {"plan.power": "80", ON_HARM: DEFAULT_ACTION}
     )
 
 
 def form_of(experiment: Mapping[str, Any]) -> Form:
     """Return the form of an experiment as the API answers it."""
-    form = {"plan.power": "80"}
+    form = {"plan.power": "80", ON_HARM: DEFAULT_ACTION}
     for path, value in flattened({**experiment, RULES: None}).items():
         pattern = pattern_of(path)
         if pattern in FIELDS and pattern != RULES:
@@ -111,6 +114,7 @@ def body_of(form: Mapping[str, str], *, before: Mapping[str, Any] | None = None)
             put(body, path, False)
         elif before is not None and pattern not in _KEPT and not pattern.startswith("goals[].config."):
             put(body, path, None)
+    put_ramp(body, is_new=before is None)
     body[RULES] = _rules(form)
     if unit := form["unit"]:
         body["unit"] = {BY_ATTRIBUTE: form[UNIT_KEY]} if unit == BY_ATTRIBUTE else unit

@@ -23,6 +23,7 @@ from api.dashboard.drafts.form_fields import CHECKED
 from api.dashboard.drafts.form_rows import RowsError, row_counts, without_row
 from api.dashboard.drafts.opened_revision import OpenedRevision, SavedField
 from api.dashboard.drafts.payload_text import payload_problems
+from api.dashboard.drafts.ramp_fields import with_ramp, without_ramp
 from api.dashboard.drafts.usual_numbers import usual_numbers
 from api.dashboard.experiments import address_of
 from api.dashboard.form_permissions import WRITE_EXPERIMENTS, require
@@ -38,6 +39,8 @@ from api.services import Services
 
 # The buttons that save, and the page of the experiment that follows.
 _SAVING: Final = {"save": "", "start": "/start"}
+# The buttons that give the form a ramp, and take it away.
+_RAMPS: Final = {"ramp": with_ramp, "no_ramp": without_ramp}
 # The second is asked for where the experiment, but nothing of its form, has changed.
 _SAVES: Final = 2
 
@@ -163,6 +166,8 @@ async def _change_form(
         form = await on_page_thread(request, with_row, form, about)
     elif name == "remove":
         form = await on_page_thread(request, _without_row, form, about)
+    elif name in _RAMPS:
+        form = await on_page_thread(request, _RAMPS[name], form)
     elif name == "take" and about.isdecimal():
         form = {**form, "statistics.planned_sample": about}
     elif name == "plan":

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from api.dashboard.drafts.form_fields import FIELDS
 from api.dashboard.drafts.form_rows import row_counts
+from api.dashboard.drafts.ramp_fields import STEPS
 
 # Fields of the question by those of the form; the problems of the answer stand beside them.
 PLAN_FIELDS: Final[Mapping[str, str]] = {
@@ -47,7 +48,10 @@ def question_of(form: Mapping[str, str]) -> dict[str, Any]:
     window = FIELDS["goals[].config.window"](form[f"{primary}.config.window"]) if primary else None
     if isinstance(window, int):
         asked["window"] = window
-    taking_part = FIELDS["traffic_allocation"](form["traffic_allocation"])
+    steps = counts.get(STEPS, 0)
+    # The first days of a ramp, which are slower, come on top.
+    share = f"{STEPS}[{steps - 1}].percent" if steps else "traffic_allocation"
+    taking_part = FIELDS["traffic_allocation"](form[share])
     if isinstance(asked.get("daily_visitors"), int | float) and isinstance(taking_part, int | float):
         asked["daily_visitors"] *= min(max(taking_part, 0), 100) / 100
     return {**asked, "variants": counts.get("variants", 0)}

@@ -16,6 +16,7 @@ from api.dashboard.drafts.field_paths import pattern_of
 from api.dashboard.drafts.form_fields import CHOICES, CONDITION, MEASURE_KEYS
 from api.dashboard.drafts.form_rows import row_counts
 from api.dashboard.drafts.opened_revision import OpenedRevision, SavedField
+from api.dashboard.drafts.ramp_fields import HARM_SENTENCES, STEPS
 from api.dashboard.drafts.usual_numbers import UsualNumbers
 from api.dashboard.experiments import address_of
 from api.dashboard.formats import words
@@ -84,6 +85,8 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
         said_as=lambda path, one: CHOICE_WORDS.get(pattern_of(path), {}).get(one) or words(one),
         rows_of=lambda rows: [f"{rows}[{index}]" for index in range(counts.get(rows, 0))],
         condition_rows=CONDITION,
+        ramp_rows=STEPS,
+        harm_sentences=HARM_SENTENCES,
     )
 
 

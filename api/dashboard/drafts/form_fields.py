@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from api.bodies.json_body import MalformedJsonError, TooManyValuesError, read_json
 from api.dashboard.drafts.payload_text import PAYLOAD, read_payload
+from api.dashboard.drafts.ramp_fields import ON_HARM, STEPS
 from engine import vocabulary
 from engine.design.goals import MARGIN_KEYS
 from engine.design.targeting.fields import GROUP_OPERATORS, VALUES_OF_OPERATOR
@@ -94,6 +95,8 @@ FIELDS: Final[Mapping[str, Reader]] = {
     "public_variants": _flag,
     **dict.fromkeys(("traffic_strategy", "trigger", "trigger_selector", "analysis_method"), _text),
     **dict.fromkeys(("traffic_allocation", "confidence_level"), _number),
+    **dict.fromkeys((f"{STEPS}[].percent", f"{STEPS}[].hours"), _number),
+    ON_HARM: _text,
     **dict.fromkeys(("scheduled_start_at", "scheduled_end_at"), _time),
     **dict.fromkeys(("stop_conditions.visitor_limit", "stop_conditions.conversion_limit"), _number),
     "stop_conditions.auto_stop_on_winner": _flag,
@@ -123,12 +126,14 @@ NEW_ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "goals": {"name": "", "goal_type": "custom_event"},
     "url_rules": {"type": "include", "match_type": "contains", "value": ""},
     CONDITION: {"field": "device_type", "operator": "equals", "values": ""},
+    STEPS: {"percent": "", "hours": ""},
 }
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "type": words(vocabulary.ExperimentType),
     "url_match_type": words(vocabulary.UrlMatchType),
     "url_rules[].type": words(vocabulary.UrlRuleType),
     "url_rules[].match_type": words(vocabulary.UrlMatchType),
+    ON_HARM: words(vocabulary.HarmAction),
     "traffic_strategy": words(vocabulary.TrafficStrategy),
     "unit": (*words(vocabulary.UnitWord), BY_ATTRIBUTE),
     "trigger": words(vocabulary.Trigger),

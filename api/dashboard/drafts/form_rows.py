@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from api.dashboard.drafts.field_paths import INDEX, pattern_of
 from api.dashboard.drafts.form_fields import CONDITION
+from api.dashboard.drafts.ramp_fields import STEPS
 from api.schemas.inputs import EXPERIMENT_INPUT
 
 _ROW: Final = re.compile(rf"(.+){INDEX.pattern}")
@@ -24,6 +25,7 @@ MOST_ROWS: Final[Mapping[str, int]] = {
     "goals": _most("ExperimentInput", "goals"),
     "url_rules": _most("ExperimentInput", "url_rules"),
     CONDITION: _most("Group", "children"),
+    STEPS: _most("Ramp", "steps"),
 }
 
 

@@ -13,6 +13,7 @@ from api.dashboard.interval_bar import axis_of
 from api.dashboard.results_page.chart_notes import Note, annotations
 from api.dashboard.results_page.goal_rows import bar_of, challengers, goal_table
 from api.dashboard.results_page.plot import Plot, day_words
+from api.dashboard.results_page.ramp_state import ramp_state
 from api.dashboard.results_page.segment_forest import SegmentForest, segment_forest
 from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors
 from api.dashboard.results_page.value_chart import ValueChart, draw_values, has_values
@@ -22,6 +23,7 @@ from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import VariantResult
 from engine.local_days import local_day
+from pipeline.clock import utc_now
 from pipeline.store.catalog.errors import NotFoundError
 
 logger = logging.getLogger(__name__)
@@ -86,6 +88,8 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
         "filters": filters_of(available, page.filters),
         "nights": [one.isoformat() for one in asked.nights()],
         "owner": _owner(asked),
+        # A part of the visitors has checks of its own.
+        "ramp": None if page.filters else ramp_state(asked.experiment, report, now=utc_now()),
     }
 
 

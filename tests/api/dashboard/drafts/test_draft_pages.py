@@ -63,6 +63,7 @@ WHOLE: dict[str, Any] = {
     "hypothesis": "A shorter text\nsells more.",
     "url_rules": [{"type": "exclude", "match_type": "contains", "value": "/admin"}],
     "traffic_allocation": 40,
+    "ramp": {"steps": [{"percent": 5, "hours": 12.5}, {"percent": 100, "hours": None}], "on_harm": "pause"},
     "scheduled_start_at": "2030-01-01T10:00:00Z",
     "stop_conditions": {"visitor_limit": 5000, "auto_stop_on_winner": True},
     "statistics": {
@@ -116,6 +117,49 @@ def test_a_form_that_is_saved_as_it_is_changes_nothing(
     assert {name: after[name] for name in after if name not in CHANGING} == {
         name: before[name] for name in before if name not in CHANGING
     }
+
+
+def test_a_ramp_is_given_changed_refused_and_taken_away(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    path = customer.an_experiment(project)
+    offered = send(browser, browser.get(f"{path}/edit"), action="ramp", name="Ramped")
+    assert offered.status_code == 200
+    assert "Pause stops newcomers only: those assigned keep their variant" in offered.text
+    assert customer.data_of(path)["ramp"] is None
+    fewer = send(browser, offered, action="remove:ramp.steps[1]")
+    refused = send(browser, fewer, **{"ramp__steps[1]__percent": "1", "ramp__steps[0]__hours": ""})
+    assert refused.status_code == 422
+    for field in ("ramp.steps[0].hours", "ramp.steps[1].percent"):
+        assert f'id="problem-{field}"' in refused.text, field
+    right = {"ramp__steps[1]__percent": "30", "ramp__steps[0]__hours": "12", "ramp__on_harm": "tell"}
+    assert send(browser, refused, **right).status_code == 303
+    saved = customer.data_of(path)
+    steps = [(one["percent"], one["hours"]) for one in saved["ramp"]["steps"]]
+    assert (saved["name"], steps) == ("Ramped", [(1, 12), (30, 48), (100, None)])
+    assert saved["ramp"]["on_harm"] == "tell"
+    without = send(browser, browser.get(f"{path}/edit"), action="no_ramp")
+    assert 'name="ramp.steps[0]' not in without.text
+    assert send(browser, without).status_code == 303
+    assert customer.data_of(path)["ramp"] is None
+
+
+def test_the_page_of_a_ramped_test_says_what_follows(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    steps = [{"percent": 5, "hours": 24}, {"percent": 100}]
+    path = customer.an_experiment(project, ramp={"steps": steps, "on_harm": "pause"})
+    text = browser.get(path).text
+    assert "5% for 24 hours, then 100%" in text
+    assert "step 1 of 2" not in text
+    assert customer.post(f"{path}/start").status_code == 200
+    text = browser.get(path).text
+    assert "step 1 of 2. 100% follows in 24 hours, unless a check alarms before." in text
+    assert "Pause stops newcomers only" in text
+    # Locked, so that what is sent as it was changes nothing.
+    assert customer.post(f"{path}/pause").status_code == 200
+    assert send(browser, browser.get(f"{path}/edit"), hypothesis="Slow").status_code == 303
+    assert "100% waits: the test is paused, with 24 hours to go." in browser.get(path).text
 
 
 def test_weights_that_move_go_on_to_move_after_a_save(

@@ -48,6 +48,11 @@ def test_visitors_who_do_not_take_part_or_come_late_do_not_count() -> None:
     assert half.question.daily_visitors == 9330 / 2
     assert half.answer.visitors_total == every.answer.visitors_total
     assert (half.answer.days or 0) > (every.answer.days or 0)
+    # A ramp ends with the share of its last step.
+    ramped = planned(
+        **{"traffic_allocation": "10", "ramp__steps[0]__percent": "5", "ramp__steps[1]__percent": "50"}
+    )
+    assert ramped.question.daily_visitors == half.question.daily_visitors
     late = planned(**{"goals[0]__config__window": "7"})
     assert (late.answer.days or 0) == (every.answer.days or 0) + 7
     # Nobody's outcome is known after a week, so that a week finds nothing.

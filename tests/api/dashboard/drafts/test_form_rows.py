@@ -15,6 +15,7 @@ LIMITS = {
     "goals": 50,
     "url_rules": 100,
     "targeting_rules.root.children": 500,
+    "ramp.steps": 20,
 }
 
 
