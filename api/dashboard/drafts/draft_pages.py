@@ -53,9 +53,7 @@ async def show_new_draft(request: Request, session: SignedIn) -> Response:
     with typed_form(request) as typed:
         if typed is not None:
             return await answer_form(request, session, (await _read(request, typed))[0], is_typed=True)
-        form = new_form()
-        usual = await usual_numbers(request, session, form)
-        return await answer_form(request, session, usual.fill_in(form) if usual else form, usual=usual)
+        return await _answer_filled_in(request, session, new_form())
 
 
 @signed_in
@@ -64,11 +62,19 @@ async def show_draft(request: Request, session: SignedIn) -> Response:
     await require(request, session, WRITE_EXPERIMENTS)
     experiment, form, opened = await _opened(request, session)
     with typed_form(request) as typed:
-        if typed is not None:
-            form, opened = await _read(request, typed)
-        return await answer_form(
-            request, session, form, experiment=experiment, opened=opened, is_typed=typed is not None
-        )
+        if typed is None:
+            return await _answer_filled_in(request, session, form, experiment=experiment, opened=opened)
+        form, opened = await _read(request, typed)
+        return await answer_form(request, session, form, experiment=experiment, opened=opened, is_typed=True)
+
+
+async def _answer_filled_in(
+    request: Request, session: SignedIn, form: Form, **shown: Unpack[Shown]
+) -> Response:
+    """Show a form whose calculator, which no draft keeps, starts with the numbers of the newest test."""
+    usual = await usual_numbers(request, session, form)
+    filled_in = usual.fill_in(form) if usual else form
+    return await answer_form(request, session, filled_in, usual=usual, **shown)
 
 
 @signed_in

@@ -26,6 +26,18 @@ def test_a_new_draft_starts_with_the_numbers_of_the_newest_test(
     assert 3_500 < float(fields["plan.daily_visitors"]) < 4_001
     assert "Filled in from “Checkout”: 5.45% for Purchase" in page.text
     assert 'class="big"' in page.text
+    assert "Its numbers are not saved with the draft." in page.text
+    # What was saved is shown as it was, and planned by the same numbers again.
+    smallest = {"statistics.minimum_effect_percent": "4", "plan.baseline_rate": "7"}
+    saved = send(
+        browser,
+        page,
+        name="Next",
+        **smallest,
+        **{"goals[0].name": "Buys", "goals[0].config.event_name": "buy"},
+    )
+    again = fields_of(browser.get(f"{saved.headers['location']}/edit"))
+    assert (again["statistics.minimum_effect_percent"], again["plan.baseline_rate"]) == ("4", "5.45")
     # What is typed stays, and a row that is added fills in nothing.
     added = send(browser, page, "add:goals", plan__baseline_rate="", plan__daily_visitors="")
     assert fields_of(added)["plan.baseline_rate"] == ""
