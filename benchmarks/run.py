@@ -36,6 +36,7 @@ BENCHMARKS = {
         "rest_api": "requests of 64 clients, against no authentication and no store",
         "wide_experiment": "an experiment of 50 goals, 20 variants and 40 segment values over a year",
         "experiment_lists": "pages and answers that list 500 and 10,000 experiments",
+        "results_page": "results page of an experiment with 200,000 visitors",
         "results_reads": "reads of results by 16 clients, against a read of a project",
     },
     "browser": {

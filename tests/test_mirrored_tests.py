@@ -68,6 +68,7 @@ TESTED_BY = {
     "pipeline/store/warehouse/order_currencies.py": "tests/pipeline/results/test_other_currencies.py",
     "api/report_files.py": "tests/api/operator/test_reports.py",
     "api/report_formats.py": "tests/api/operator/test_reports.py",
+    "pipeline/results/available_segments.py": "tests/pipeline/results/test_results.py",
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
     "pipeline/store/catalog/webhooks/change_messages.py": "tests/pipeline/jobs/test_ramps.py",
     "pipeline/store/catalog/project_lock.py": "tests/pipeline/store/catalog/test_experiments.py",

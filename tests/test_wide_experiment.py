@@ -87,9 +87,9 @@ def test_work_that_multiplies_is_found(works: Works) -> None:
     of_few, of_many = added(works, "/segments", "values")
     assert of_many.calls > 3 * of_few.calls + MORE_CALLS
     assert of_many.size > 3 * of_few.size + MORE_BYTES
-    # And is counted on the page, which shows as much, but for the values to filter by.
+    # The page has those of one goal, and the values to filter by.
     of_few, of_many = added(works, PAGE, "values")
-    assert of_many.calls > of_few.calls + MORE_CALLS
+    assert of_many.calls <= of_few.calls + MORE_CALLS
     assert of_many.size <= of_few.size + 2 * MORE_BYTES
 
 

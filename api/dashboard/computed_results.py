@@ -84,9 +84,9 @@ class AskedResults:
         currency, compared = self.project.revenue_currency, with_control(self.experiment, variant_id)
         return analyze(compared, evidence, now=now, currency=currency, is_segment=True)
 
-    def segments(self) -> SegmentReport:
-        """Analyze every segment of all visitors."""
-        return self.services.results.segments(self.experiment, self.project, now=utc_now())
+    def segments(self, goal: Goal) -> SegmentReport:
+        """Report every segment of all visitors on a goal."""
+        return self.services.results.segments(self.experiment, self.project, now=utc_now(), goal_id=goal.id)
 
 
 def with_control(experiment: Experiment, variant_id: str) -> Experiment:

@@ -99,7 +99,7 @@ class Measured:
 def run() -> list[dict[str, Any]]:
     """Measure every view of results and its 304, with their ratios to the read of a project."""
     with tempfile.TemporaryDirectory() as folder:
-        token, experiment = _simulate(Path(folder))
+        token, experiment = simulate_site(Path(folder), visitors=VISITORS)
         with served(_serve, Path(folder)) as port:
             shop = Shop(port, token, f"/api/v1/projects/{experiment.project_id}", experiment.id)
             rounds = [_measure_all(shop, experiment.variants[0].id) for _ in range(ROUNDS)]
@@ -135,7 +135,9 @@ def _row(what: str, ours: Measured, peer: Measured) -> dict[str, Any]:
     }
 
 
-def _simulate(folder: Path) -> tuple[str, Experiment]:
+def simulate_site(
+    folder: Path, *, visitors: int, more_goals: tuple[dict[str, Any], ...] = ()
+) -> tuple[str, Experiment]:
     """Store a shop of 28 days with three experiments; return a key, and the first experiment."""
     now = utc_now()
     with open_pipeline(Settings(data_dir=folder)) as store:
@@ -148,13 +150,12 @@ def _simulate(folder: Path) -> tuple[str, Experiment]:
         project = store.catalog.projects.create(drafted, actor="bench")
         started = now - timedelta(days=DAYS)
         experiments = []
-        for fields in EXPERIMENTS:
-            draft = create_draft(
-                store.catalog, project, {**fields, "goals": GOALS}, now=started, actor="bench"
-            )
+        for described in EXPERIMENTS:
+            fields = {**described, "goals": (*GOALS, *more_goals)}
+            draft = create_draft(store.catalog, project, fields, now=started, actor="bench")
             begin = partial(start, now=started)
             experiments.append(store.catalog.experiments.change(project.id, draft.id, begin, actor="bench"))
-        for events in shop_events(simulate_shop(experiments, visitors=VISITORS, until=now, seed=7)):
+        for events in shop_events(simulate_shop(experiments, visitors=visitors, until=now, seed=7)):
             store.ingest.write_now(project.id, event_batch(events))
         store.rollup.rebuild(project.id)
     return token, experiments[0]

@@ -1,8 +1,8 @@
 """Results of experiments: reports, evidence, segments and totals."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -19,6 +19,7 @@ from engine.design.project import Project
 from engine.design.running_time import running_days
 from engine.design.units import is_clustered
 from engine.local_days import local_day
+from pipeline.results.available_segments import read_available_segments
 from pipeline.results.evidence import days_of, evidence_of
 from pipeline.results.filters import (
     FILTERS,
@@ -32,46 +33,24 @@ from pipeline.results.project_totals import ProjectTotals
 from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.results_version import ResultsVersion
 from pipeline.results.segment_evidence import segment_evidence_of
-from pipeline.results.shared_reads import SharedQuestion, SharedReads
+from pipeline.results.shared_reads import AskedRead, SharedQuestion, SharedReads
 from pipeline.results.value_distribution import Distribution, distribution_of
 from pipeline.results.verdict_keeper import VerdictKeeper
 from pipeline.rollup.due import is_over
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.run import Rollup
-from pipeline.rollup.segment_values import segment_choices
 from pipeline.settings import Settings
 from pipeline.sources.watermarks import missing_sources
 from pipeline.store.catalog.recorded_looks import RecordedLooks
-from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 from pipeline.store.warehouse.selected_visitors import SelectedVisitors
 from pipeline.store.warehouse.visitors import has_rows
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 
 _NO_FILTERS: Final = SegmentFilters()
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Visitors that are asked for as of `now`; `fresh_at` is None where events lack."""
-
-    experiment: Experiment
-    project: Project
-    filters: SegmentFilters
-    now: datetime
-    fresh_at: datetime | None
-    # Erasures of persons before it.
-    erasures: int
-
-    @property
-    def question(self) -> SharedQuestion:
-        return SharedQuestion(
-            self.experiment.id, (*self.filters.segment.items(), *self.filters.given_days.items())
-        )
 
 
 class Results:
@@ -98,7 +77,9 @@ class Results:
         self.project_totals = ProjectTotals(warehouse, rollup, seconds=settings.fresh_read_seconds)
         self._evidence, self._reports = SharedReads[Evidence](), SharedReads[Report]()
         self._of_segments = SharedReads[SegmentEvidence]()
-        for kept in (self._evidence, self._reports, self._of_segments):
+        self._segment_reports = SharedReads[SegmentReport]()
+        self._choices = SharedReads[Mapping[str, Any]]()
+        for kept in (self._evidence, self._reports, self._of_segments, self._segment_reports, self._choices):
             rollup.publications.listen(kept.forget)
 
     def report(
@@ -133,7 +114,7 @@ class Results:
 
     def _asked(
         self, experiment: Experiment, project: Project, filters: SegmentFilters, now: datetime
-    ) -> _Asked:
+    ) -> AskedRead:
         erasures = self.verdicts.erasures
         is_fresh = self.bring_up_to_date(experiment, project)
         published = self._rollup.publications.find(experiment.id)
@@ -143,9 +124,9 @@ class Results:
             filters.refuse_other()
         filters.refuse_coming(local_day(now, project.timezone))
         counted = now if is_fresh and not is_outside else None
-        return _Asked(experiment, project, filters, now, counted, erasures)
+        return AskedRead(experiment, project, filters, now, counted, erasures)
 
-    def _report_of(self, read: _Asked, *, is_finished: bool = False) -> Report:
+    def _report_of(self, read: AskedRead, *, is_finished: bool = False) -> Report:
         evidence, currency = self._evidence_of(read), read.project.revenue_currency
         if not read.filters.is_everyone:
             from engine.analysis.analyze import analyze  # noqa: PLC0415 - slow, and not needed at a start
@@ -186,12 +167,11 @@ class Results:
         """
         return self._evidence_of(self._asked(experiment, project, filters, now))
 
-    def _evidence_of(self, read: _Asked) -> Evidence:
+    def _evidence_of(self, read: AskedRead) -> Evidence:
         version, compute = partial(self._version_of_evidence, read), partial(self._read_evidence, read)
-        found, was_kept = self._evidence.get(read.question, version, compute)
-        return replace(found, as_of=read.now) if was_kept and found.as_of and read.fresh_at else found
+        return read.date(self._evidence.get(read.question, version, compute))
 
-    def _read_evidence(self, read: _Asked) -> Evidence:
+    def _read_evidence(self, read: AskedRead) -> Evidence:
         experiment, timezone = read.experiment, read.project.timezone
         days, first = days_of(experiment, timezone, read.now), read.filters.days[0]
         if first is not None:
@@ -226,25 +206,34 @@ class Results:
     ) -> SegmentReport:
         """Analyze every segment on every goal; `goal_id` and `dimension` narrow the report.
 
-        Raises InvalidFilterError for an invalid dimension.
+        The same of all who ask at this version of the results. Raises InvalidFilterError for an invalid
+        dimension.
         """
+        validate_dimension(dimension)
+        read = self._asked(experiment, project, _NO_FILTERS, now)
+        question = SharedQuestion(experiment.id, (goal_id, dimension))
+        version = partial(self._version_of_evidence, read)
+        compute = partial(self._analyze_segments, read, goal_id, dimension)
+        return read.date(self._segment_reports.get(question, version, compute))
+
+    def _analyze_segments(self, read: AskedRead, goal_id: str | None, dimension: str | None) -> SegmentReport:
         from engine.analysis.segments.analyze import analyze_segments  # noqa: PLC0415 - slow, and not needed at a start
 
-        validate_dimension(dimension)
-        evidence = self.segment_evidence(experiment, project, now=now)
-        return analyze_segments(experiment, evidence, goal_id=goal_id, dimension=dimension)
+        evidence = self._segment_evidence_of(read)
+        return analyze_segments(read.experiment, evidence, goal_id=goal_id, dimension=dimension)
 
     def segment_evidence(self, experiment: Experiment, project: Project, *, now: datetime) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates at once.
 
         `left_out` names the other dimensions; `as_of` is that of `evidence`.
         """
-        read = self._asked(experiment, project, _NO_FILTERS, now)
-        version, compute = partial(self._version_of_evidence, read), partial(self._read_segments, read)
-        found, was_kept = self._of_segments.get(read.question, version, compute)
-        return replace(found, as_of=now) if was_kept and found.as_of and read.fresh_at else found
+        return self._segment_evidence_of(self._asked(experiment, project, _NO_FILTERS, now))
 
-    def _read_segments(self, read: _Asked) -> SegmentEvidence:
+    def _segment_evidence_of(self, read: AskedRead) -> SegmentEvidence:
+        version, compute = partial(self._version_of_evidence, read), partial(self._read_segments, read)
+        return read.date(self._of_segments.get(read.question, version, compute))
+
+    def _read_segments(self, read: AskedRead) -> SegmentEvidence:
         with self._observing(read) as observation:
             if observation is None:
                 return segment_evidence_of(read.experiment, aggregates.no_totals())
@@ -260,19 +249,11 @@ class Results:
         found = self._rollup.publications.find_all(experiment_ids)
         return sum(one.sums_from is not None for one in found.values())
 
-    def available_segments(self, experiment: Experiment) -> dict[str, Any]:
-        """List the values to filter by, at most 200 per dimension, under the API's names."""
-        with self._warehouse.transaction() as cursor:
-            published = published_rollups.find(cursor, experiment.id)
-            choices = segment_choices(cursor, experiment, published) if published else {}
-        return {
-            **{one.plural: choices.get(name, []) for name, one in DIMENSIONS.items()},
-            "custom_dimensions": [
-                {"key": key, "label": _label(key), "values": values}
-                for name, values in sorted(choices.items())
-                if (key := name.removeprefix(CUSTOM_PREFIX)) != name
-            ],
-        }
+    def available_segments(self, experiment: Experiment) -> Mapping[str, Any]:
+        """List the values to filter by, at most 200 per dimension, under the API's names; read once."""
+        version = partial(self._rollup.publications.number, experiment.id)
+        compute = partial(read_available_segments, self._warehouse, experiment)
+        return self._choices.get(SharedQuestion(experiment.id), version, compute)[0]
 
     def version(self, experiment: Experiment, project: Project, *, now: datetime) -> ResultsVersion:
         """Return the version of an experiment's results, from memory."""
@@ -292,13 +273,13 @@ class Results:
             missing_sources=self.missing_sources(experiment),
         )
 
-    def _fresh_version(self, read: _Asked) -> ResultsVersion | None:
+    def _fresh_version(self, read: AskedRead) -> ResultsVersion | None:
         """Return the version of results that count every event; None where they do not."""
         if not self.is_fresh(read.experiment, read.project):
             return None
         return self.version(read.experiment, read.project, now=read.now)
 
-    def _version_of_evidence(self, read: _Asked) -> ResultsVersion | None:
+    def _version_of_evidence(self, read: AskedRead) -> ResultsVersion | None:
         version = self._fresh_version(read)
         return version and version.of_evidence
 
@@ -323,7 +304,7 @@ class Results:
         )
 
     @contextmanager
-    def _observing(self, read: _Asked) -> Iterator[Observation | None]:
+    def _observing(self, read: AskedRead) -> Iterator[Observation | None]:
         """Open the published results of an experiment; None without any."""
         experiment = read.experiment
         if experiment.started_at is None:
@@ -342,7 +323,3 @@ class Results:
                 return
             kind = Observation if published.sums_from is None else OutsideObservation
             yield kind(everyone, experiment, published, read.fresh_at or published_at(published))
-
-
-def _label(key: str) -> str:
-    return key.replace("_", " ").replace("-", " ").strip().capitalize() or key

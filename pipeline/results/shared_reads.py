@@ -4,7 +4,8 @@ import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
 from functools import cache
 from io import BytesIO
 from operator import attrgetter
@@ -12,9 +13,18 @@ from types import FunctionType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
+from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.segments import SegmentEvidence
+from engine.analysis.results.segment_report import SegmentReport
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.results.filters import SegmentFilters
 from pipeline.results.results_version import ResultsVersion
 
 T = TypeVar("T")
+Dated = TypeVar("Dated", Evidence, SegmentEvidence, SegmentReport)
+# Of the results, or the number of their publication alone.
+Version = ResultsVersion | int
 MOST: Final = 16
 # Of many goals, variants, days and segments, one read alone may have more, and is not kept.
 MOST_BYTES: Final = 64 * 2**20
@@ -27,8 +37,32 @@ class SharedQuestion(NamedTuple):
     segment: Hashable = ()
 
 
+@dataclass(frozen=True, slots=True)
+class AskedRead:
+    """A read of the visitors that filters choose, as of `now`; `fresh_at` is None where events lack."""
+
+    experiment: Experiment
+    project: Project
+    filters: SegmentFilters
+    now: datetime
+    fresh_at: datetime | None
+    # Erasures of persons before it.
+    erasures: int
+
+    @property
+    def question(self) -> SharedQuestion:
+        """What is asked."""
+        chosen = (*self.filters.segment.items(), *self.filters.given_days.items())
+        return SharedQuestion(self.experiment.id, chosen)
+
+    def date(self, read: tuple[Dated, bool]) -> Dated:
+        """Date what was kept at the time of this read, where it counts every event."""
+        found, was_kept = read
+        return replace(found, as_of=self.now) if was_kept and found.as_of and self.fresh_at else found
+
+
 class _Kept(NamedTuple, Generic[T]):
-    version: ResultsVersion
+    version: Version
     found: T
     size: int
 
@@ -43,7 +77,7 @@ class SharedReads(Generic[T]):
         self._asking: WeakValueDictionary[SharedQuestion, threading.Lock] = WeakValueDictionary()
 
     def get(
-        self, question: SharedQuestion, version: Callable[[], ResultsVersion | None], compute: Callable[[], T]
+        self, question: SharedQuestion, version: Callable[[], Version | None], compute: Callable[[], T]
     ) -> tuple[T, bool]:
         """Return what is kept of the present version, or compute it; and whether it was kept.
 

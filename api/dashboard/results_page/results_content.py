@@ -177,6 +177,8 @@ def _time_chart(  # noqa: PLR0913 - what the chart shows
     goal = next((one for one in report.goals if one.goal.id == options.get("goal")), report.primary)
     if goal is None or not goal.days:
         return None
+    # Days are made where they are read, and each chart reads all of them.
+    goal = replace(goal, days=tuple(goal.days))
     named = next((one for one in challengers(goal) if one.variant_id == options.get("variant")), None)
     variant = named or next(
         (one for one in challengers(goal) if leader and one.variant_id == leader.variant_id), None
@@ -228,11 +230,11 @@ def _looks(asked: AskedResults) -> tuple[date, ...]:
 def _forest(
     asked: AskedResults, report: Report, leader: VariantResult | None
 ) -> SegmentForest | dict[str, Any] | None:
-    """Analyze every segment; empty where that fails, which the page says beside the results."""
-    if leader is None:
+    """Show the segments on the primary goal; empty where they fail, which the page says beside it."""
+    if leader is None or report.primary is None:
         return None
     try:
-        segments = asked.segments()
+        segments = asked.segments(report.primary.goal)
     except Exception:
         logger.exception("the segments of %s could not be computed", asked.experiment.id)
         return {}

@@ -52,7 +52,7 @@ class SegmentForest:
 
 
 def segment_forest(report: SegmentReport, *, variant_id: str | None, margin: float) -> SegmentForest | None:
-    """Arrange the segments of the first goal, for one variant; None where there are none."""
+    """Arrange the segments of the goal that is reported, for one variant; None where there are none."""
     if not report.goals or not (found := _by_dimension(report.goals[0], variant_id)):
         return None
     intervals = [one.shrunk_interval for rows in found.values() for _, one in rows]

@@ -31,10 +31,10 @@ def draw_change(report: Report, goal: GoalReport, shown: VariantResult | None, m
     """Draw the change of a variant so far, with its band at one look and at every look."""
     if why_no_lift(report, goal) is not None or shown is None:
         return None
-    lifts = [one for one in lift_by_day(report, goal) if one.variant_id == shown.variant_id]
+    lifts = lift_by_day(report, goal, variant_id=shown.variant_id)
     if not lifts:
         return None
-    low, high = change_domain(tuple(lifts))
+    low, high = change_domain(lifts)
     scale, days, last = Scale(low, high, signed), _days(goal), lifts[-1]
     kinds: tuple[tuple[str, Callable[[DayLift], Interval | None]], ...] = (
         ("every", lambda one: one.always_valid),

@@ -37,8 +37,8 @@ class DayLift:
     always_valid: Interval | None
 
 
-def lift_by_day(report: Report, goal: GoalReport) -> tuple[DayLift, ...]:
-    """Compute the lift of every variant by the end of each day, without CUPED and other corrections.
+def lift_by_day(report: Report, goal: GoalReport, *, variant_id: str | None = None) -> tuple[DayLift, ...]:
+    """Compute the lift of one variant, or of all, by the end of each day, without CUPED or other corrections.
 
     A day is left out as long as too few conversions are expected for intervals to be useful. Raises
     ValueError for a goal without daily counts of conversions, where weights changed, as counts of one day are
@@ -54,7 +54,8 @@ def lift_by_day(report: Report, goal: GoalReport) -> tuple[DayLift, ...]:
     tables = Tables.of(conversions[:, [control]], visitors[:, [control]], conversions, visitors)
     is_mean = np.zeros(1, bool)
     expected = fewest_expected(conversions[:, None, :], visitors, control, is_mean=is_mean)[:, 0, :]
-    is_shown = (expected >= FEWEST_CONVERSIONS) & (np.arange(visitors.shape[1]) != control)
+    is_asked = [variant_id in {None, one.variant_id} for one in goal.variants]
+    is_shown = (expected >= FEWEST_CONVERSIONS) & (np.arange(visitors.shape[1]) != control) & is_asked
     levels = _levels(report.plan, plan, visitors.sum(axis=1))
     return _rows(goal, tables, is_shown, plan, levels)
 
@@ -116,9 +117,10 @@ def _rows(
         each = np.broadcast_to(np.where(levels > 0, levels, np.nan)[:, None], lifts.shape)[is_shown]
         bounds = _filled(is_shown, two_sample.lift_interval_of_shares(tables[is_shown], each))
         always_valid = intervals(*bounds, covered, where=is_shown)
+    days = [day for day, _ in goal.days]
     return tuple(
         DayLift(
-            day=goal.days[day][0],
+            day=days[day],
             variant_id=goal.variants[variant].variant_id,
             variant_name=goal.variants[variant].variant_name,
             visitors=int(tables.n[day, variant]),

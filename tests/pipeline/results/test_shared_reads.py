@@ -154,9 +154,15 @@ def test_reports_of_a_publication_read_the_store_once(
     # Records the look that is due, which gives another version.
     store.results.report(experiment, project, now=NOW)
     first = store.results.shared_report(experiment, project, now=NOW)
+    offered = store.results.available_segments(experiment)
+    of_segments = store.results.segments(experiment, project, now=NOW)
     monkeypatch.setattr(Warehouse, "cursor", None)
     assert store.results.shared_report(experiment, project, now=NOW) is first
+    assert store.results.available_segments(experiment) is offered
+    assert store.results.segments(experiment, project, now=NOW).goals is of_segments.goals
     # Another minute has a report of its own, of the same evidence.
     later = store.results.shared_report(experiment, project, now=NOW.replace(hour=NOW.hour + 1))
     assert later.as_of == NOW.replace(hour=NOW.hour + 1)
     assert later.goals == first.goals
+    later_segments = store.results.segments(experiment, project, now=NOW.replace(hour=NOW.hour + 1))
+    assert (later_segments.as_of, later_segments.goals) == (later.as_of, of_segments.goals)

@@ -1,10 +1,15 @@
 """Content of the results page: order, notes, segments and the options of its address, on one page."""
 
 import re
+from functools import partial
+from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from api.dashboard.results_page.results_content import PageAddress
+from engine.analysis.segments import analyze as segment_analysis
+from pipeline.results.available_segments import read_available_segments
 from tests.api.customers import Customer
 from tests.api.dashboard.test_experiments import send_visitors
 from tests.pipeline.store.catalog.test_recorded_looks import a_look
@@ -75,3 +80,39 @@ def test_the_page_answers_what_to_do_first_and_the_rest_after_it(
     assert "export?format=csv" not in some_days
     # No style within the page, which its policy forbids.
     assert "style=" not in page
+
+
+def test_segments_of_the_primary_goal_are_analyzed_once_until_there_is_something_new(
+    customer: Customer, project: str, browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goals = [
+        {
+            "name": name,
+            "goal_type": "custom_event",
+            "is_primary": name == "Order",
+            "config": {"event_name": name},
+        }
+        for name in ("Refund", "Order")
+    ]
+    path = customer.an_experiment(project, goals=goals)
+    assert customer.post(f"{path}/start").status_code == 200
+    send_visitors(customer, path, {0: (30, 0), 1: (30, 0)})
+    done: list[str] = []
+
+    def noted(what: str, work: Any, *given: Any, **named: Any) -> Any:
+        done.append(what)
+        return work(*given, **named)
+
+    segments = partial(noted, "analyzed", segment_analysis.analyze_segments)
+    monkeypatch.setattr(segment_analysis, "analyze_segments", segments)
+    choices = partial(noted, "read", read_available_segments)
+    monkeypatch.setattr("pipeline.results.results.read_available_segments", choices)
+    first = browser.get(path).text
+    assert "whether the effect on Order differs in it" in first
+    assert sorted(done) == ["analyzed", "read"]
+    # Without what differs each time: the keys of its forms.
+    assert len(browser.get(path).text) == len(first)
+    assert sorted(done) == ["analyzed", "read"]
+    send_visitors(customer, path, {0: (31, 0)})
+    assert "61" in browser.get(path).text
+    assert sorted(done) == ["analyzed", "analyzed", "read", "read"]

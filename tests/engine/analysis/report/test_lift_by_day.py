@@ -9,6 +9,7 @@ import pytest
 
 from engine.analysis.analyze import analyze
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.analysis.report.goal_days import Day, GoalDays
 from engine.analysis.report.lift_by_day import lift_by_day
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import Interval
@@ -91,6 +92,32 @@ def test_days_with_too_few_conversions_are_left_out() -> None:
     report = report_of(steady((0.01, 0.01)))
     days = [one.day for one in lift_by_day(report, report.goals[0])]
     assert days == [MONDAY + timedelta(days=day) for day in range(6, DAYS)]
+
+
+def test_the_lift_of_one_variant_is_that_of_all() -> None:
+    report = report_of(steady((0.1, 0.12, 0.09)))
+    goal = report.goals[0]
+    asked = goal.variants[2].variant_id
+    expected = tuple(one for one in lift_by_day(report, goal) if one.variant_id == asked)
+    assert len(expected) == DAYS
+    assert lift_by_day(report, goal, variant_id=asked) == expected
+
+
+def test_days_are_made_as_often_for_many_variants_as_for_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    make = GoalDays.__getitem__
+
+    def counted(days: GoalDays, place: int) -> Day:
+        made.append(place)
+        return make(days, place)
+
+    monkeypatch.setattr(GoalDays, "__getitem__", counted)
+    for rates in ((0.1, 0.12), (0.1, *(0.12,) * 9)):
+        report = report_of(steady(rates))
+        made.clear()
+        lift_by_day(report, report.goals[0])
+        # Each read of all days asks for one more, which ends it.
+        assert DAYS < len(made) <= 3 * (DAYS + 1)
 
 
 def test_planned_looks_have_no_band_between_them() -> None:
