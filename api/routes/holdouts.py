@@ -136,4 +136,4 @@ def get_holdout_results(
     """Get what all tests and rollouts together were worth: all others, compared with the held out."""
     filters = query.filters
     found = nights.read(experiment, project, filters, night=query.night, now=now)
-    return Single(data=Results.of(found.report, found.available_segments, filters.given, run_id=found.run_id))
+    return Single(data=Results.of(found.report, found.available_segments, filters, run_id=found.run_id))

@@ -16,7 +16,7 @@ def test_a_group_is_created_listed_renamed_and_deleted(customer: Customer, proje
     assert (data["name"], data["free_percent"], data["experiments"]) == ("Checkout pages", 100, [])
     assert data["free_slots"] == [{"first": 0, "beyond": 10000}]
     customer.a_group(project, "Cart")
-    listed = customer.data_of(f"{project}/groups")
+    listed: Any = customer.data_of(f"{project}/groups")
     assert [one["name"] for one in listed] == ["Checkout pages", "Cart"]
     # What was read may be sent back.
     renamed = customer.patch(group, {**data, "name": "Home"}).json()["data"]
