@@ -64,6 +64,9 @@ JOINED: Final[Mapping[str, tuple[str, str]]] = {
     "delete_holdout": ("delete_experiment", "holdout_id"),
     "get_holdout_results": ("get_results", "holdout_id"),
 }
+# Operations whose filters are described once, by another one.
+FILTERED: Final = ("get_results_summary", "get_results_timeseries")
+FILTERS: Final = "get_results"
 CHANGES: Final = "Takes the fields of {created}, described there; others stay as they are."
 
 
@@ -117,9 +120,24 @@ def operations_of(app: FastAPI) -> dict[str, Operation]:
         for method, path, described in _described(document)
         for name in (described["operationId"],)
     }
+    for name in FILTERED:
+        found[name] = _described_by(found[name], found[FILTERS].tool)
     for name, (tool, argument) in JOINED.items():
         found[tool] = _joined(found[tool], argument, found.pop(name))
     return found
+
+
+def _described_by(operation: Operation, other: Tool) -> Operation:
+    """Leave the description of arguments to the tool that has the same ones."""
+    schema, described = operation.tool.input_schema, other.input_schema["properties"]
+    properties = {
+        name: bare(member) if name in described else member for name, member in schema["properties"].items()
+    }
+    update = {
+        "description": f"{operation.tool.description} Takes the filters of {other.name}, described there.",
+        "input_schema": {**schema, "properties": properties},
+    }
+    return replace(operation, tool=operation.tool.model_copy(update=update))
 
 
 def _joined(operation: Operation, argument: str, other: Operation) -> Operation:
@@ -163,7 +181,7 @@ def _operation(
     parameters = {
         _argument(parameter, path): parameter
         for parameter in described.get("parameters", [])
-        if parameter["name"] not in NO_ARGUMENTS
+        if parameter["name"] not in NO_ARGUMENTS and not _is_refused(parameter)
     }
     body = resolved(_content(described.get("requestBody", {})), components)
     name: str = described["operationId"]
@@ -183,12 +201,16 @@ def _operation(
         permissions=permissions,
         tool=Tool(
             name=name,
-            title=described["summary"],
             description=" ".join(sentences),
             input_schema=trimmed(self_contained(arguments, components)),
             annotations=annotations_of(name, method),
         ),
     )
+
+
+def _is_refused(parameter: dict[str, Any]) -> bool:
+    """Tell whether every value is refused, with a reason: a parameter that others of its kind take."""
+    return str(parameter.get("description", "")).startswith("Refused:")
 
 
 def _argument(parameter: dict[str, Any], path: str) -> str:
