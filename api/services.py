@@ -122,6 +122,7 @@ def open_services(
             due_looks=pipeline.due_looks,
             ramp_findings=pipeline.ramp_findings,
             nights=pipeline.nights,
+            interactions=pipeline.interactions,
             snapshots=pipeline.snapshots,
             runner=pipeline.runner,
             erasing=pipeline.erasing,

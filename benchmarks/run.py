@@ -22,6 +22,7 @@ BENCHMARKS = {
         "file_rollups": "rollup of files of events by several processes, and on Spark",
         "refresh": "refresh after new events",
         "nights": "night after new events, against a full count",
+        "concurrent_tests": "comparison of tests that run at once",
         "filtered_results": "results over visitor rows",
         "disk": "disk of events with UUID ids",
         "imports": "import of Parquet files",

@@ -17,6 +17,7 @@ from pipeline.ingest.ingest import Ingest
 from pipeline.lanes import Lanes
 from pipeline.results.due_looks import DueLooks
 from pipeline.results.kept_findings import KeptFindings
+from pipeline.results.nightly_interactions import NightlyInteractions
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.results.verdict_keeper import VerdictKeeper
@@ -53,6 +54,7 @@ class PipelineServices:
     due_looks: DueLooks
     ramp_findings: KeptFindings
     nights: Nights
+    interactions: NightlyInteractions
     snapshots: Snapshots
     runner: Runner
     # Held by the one erasure of a person at a time, and while reports of a night are kept.
@@ -126,6 +128,7 @@ def open_pipeline(
             due_looks=DueLooks(results, rollup, catalog.recorded_looks),
             ramp_findings=KeptFindings(results, rollup, catalog.recorded_looks),
             nights=Nights(warehouse, results),
+            interactions=NightlyInteractions(warehouse, rollup.publications),
             snapshots=snapshots,
             runner=runner,
             clock=clock,

@@ -11,6 +11,7 @@ import typer
 from api.app import create_app
 from api.cli.app import app
 from api.errors import ERROR_CODES, ErrorCode
+from engine.analysis.comparison import pair_interactions
 from engine.analysis.health import (
     events,
     identity_conflicts,
@@ -140,6 +141,7 @@ THRESHOLDS = [
     ("revenue_concentration", f"over {revenue_concentration.LARGEST_SHARE:.0%}"),
     ("revenue_concentration", f"{revenue_concentration.TIMES_THE_AVERAGE} times"),
     ("other_currencies", f"from {other_currencies.ALARM_SHARE:.0%}"),
+    ("interacting_tests", f"at most {pair_interactions.FALSE_DISCOVERY_RATE:.0%}"),
     ("refunds_above_orders", f"over {senders.OVERDRAWN_SHARE:.0%}"),
     ("bursts", f"{senders.FEW_VISITORS} or more"),
     ("bursts", f"{senders.TIMES_THE_AVERAGE_MINUTE} times"),

@@ -200,6 +200,12 @@ WAREHOUSE: Final = (
         left=_reader(count_nights),
     ),
     Holder(
+        name="interactions with other tests",
+        medium="warehouse",
+        where="kept_interactions",
+        texts=columns(team="content", nothing="experiment_id"),
+    ),
+    Holder(
         name="last key that was dropped",
         medium="warehouse",
         where="dropped_custom_keys",

@@ -28,6 +28,7 @@ from pipeline.results.largest_visitors import (
     largest_visitors,
     with_extremes,
 )
+from pipeline.results.nightly_interactions import read_interactions
 from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.quantiles import with_quantiles
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
@@ -93,6 +94,7 @@ class Observation:
             segments=None if is_part or self.everyone.has_units else self._visitors_by_segment(),
             follow_up=None if is_part or self.everyone.has_units else self._follow_up(cells, timezone),
             senders=None if kept is None else read_senders(visitors, self.experiment, self.published, kept),
+            interactions=None if is_part else read_interactions(visitors.cursor, self.experiment.id),
             other_currencies=None
             if is_part
             else read_other_currencies(visitors.cursor, self.experiment, self.published),

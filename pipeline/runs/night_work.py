@@ -1,5 +1,6 @@
 """Work of rebuilds, of which the first one after a night's imports makes the night."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -9,6 +10,7 @@ from typing import Final, Protocol
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import local_day
+from pipeline.results.nightly_interactions import NightlyInteractions
 from pipeline.results.nights import Nights
 from pipeline.rollup.run import Outcome, Rollup
 from pipeline.runs.night_imports import REMEMBERED, awaits_imports, morning_of
@@ -18,6 +20,8 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.job_records import NEVER_DONE, JobRecord
 from pipeline.store.catalog.runs.run_record import Run, RunResult
 from pipeline.store.warehouse.connection import Warehouse
+
+logger = logging.getLogger(__name__)
 
 # The name of the job that owes the nights.
 NIGHTLY: Final = "rebuild_after_midnight"
@@ -42,6 +46,10 @@ class NightStores(Protocol):
     @property
     def nights(self) -> Nights:
         """Reports of past nights."""
+
+    @property
+    def interactions(self) -> NightlyInteractions:
+        """Interactions between tests that run at once."""
 
     @property
     def erasing(self) -> Lock:
@@ -91,6 +99,8 @@ def rebuild_run(store: NightStores, run: Run, _report: ReportProgress) -> RunRes
     outcome = store.rollup.rebuild(project.id, chosen, at_night=at_night)
     if owed:
         experiments = store.catalog.experiments.of_project(project.id, with_holdouts=True)
+        tests = [one for one in experiments if not one.is_holdout]
+        _find_interactions(store, tests, project, owed[-1])
         # An erasure in between would not find the person in reports that are about to be kept.
         with store.erasing:
             store.nights.keep(experiments, project, owed, run_id=run.id, now=store.clock())
@@ -98,6 +108,16 @@ def rebuild_run(store: NightStores, run: Run, _report: ReportProgress) -> RunRes
     changed = {"recounted": outcome.recounted, "updated": outcome.updated}
     found = counted(store.warehouse, run, outcome, changed)
     return replace(found, result={**found.result, **_described(outcome)})
+
+
+def _find_interactions(
+    store: NightStores, experiments: list[Experiment], project: Project, night: date
+) -> None:
+    """Compare tests that run at once; where that fails, the night is kept with what was found before."""
+    try:
+        store.interactions.keep(experiments, project, night, now=store.clock())
+    except Exception:
+        logger.exception("tests of project %s that run at once could not be compared", project.id)
 
 
 def _described(outcome: Outcome) -> dict[str, str]:

@@ -12,6 +12,7 @@ from engine.analysis.evidence.clusters import ClusterEvidence
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.funnels import FunnelEvidence
+from engine.analysis.evidence.interactions import InteractionEvidence
 from engine.analysis.evidence.largest_visitors import LargestVisitors
 from engine.analysis.evidence.other_currencies import OtherCurrencies
 from engine.analysis.evidence.quantiles import QuantileEvidence
@@ -88,6 +89,7 @@ class Evidence:
     `sums_from` names who counted the sums, where no service counted events for them.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
+    `interactions` with other tests are those of the last night; None where none were looked for.
     `clusters` were assigned as a whole; None where visitors were assigned one by one. With them
     `several_variants` counts clusters, and `values` are those of clusters: each goal's `orders` pair the
     denominator of a cluster, such as its visitors, with its numerator.
@@ -126,6 +128,7 @@ class Evidence:
     sums_from: str | None = None
     missing_sources: tuple[str, ...] = ()
     clusters: ClusterEvidence | None = None
+    interactions: InteractionEvidence | None = None
     trials: IntArray = field(init=False)
     assigned: IntArray = field(init=False)
     known_units: IntArray = field(init=False)

@@ -10,6 +10,7 @@ from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire, sources_imported
 from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
+from engine.analysis.health.interacting_tests import interacting_tests
 from engine.analysis.health.late_visits import late_visits
 from engine.analysis.health.measured_visitors import measured_visitors
 from engine.analysis.health.novelty import novelty
@@ -61,6 +62,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     visitors_by_address,
     custom_dimension_keys,
     sources_imported,
+    interacting_tests,
 )
 
 

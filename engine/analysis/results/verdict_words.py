@@ -184,6 +184,11 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
             "The events of imported visitors are imported, too.",
             "Import these sources, too.",
         ),
+        "interacting_tests": CheckWords(
+            "Interacting tests",
+            "No other test that runs at once changes the effect.",
+            "End one of the two and run it again afterwards, or decide on both together.",
+        ),
     }
 )
 

@@ -13,6 +13,7 @@ from engine.local_days import from_epoch_microseconds
 from pipeline.results.evidence import evidence_of
 from pipeline.results.filters import CUSTOM_KEY, InvalidFilterError, SegmentFilters
 from pipeline.results.known_outcomes import with_known_outcomes
+from pipeline.results.nightly_interactions import read_interactions
 from pipeline.results.observation import Observation, up_to
 from pipeline.results.outside.visitor_needs import needs_of_visitors
 from pipeline.results.quantiles import with_quantiles
@@ -64,6 +65,7 @@ class OutsideObservation(Observation):
             follow_up=None if segment else self._follow_up(cells, timezone),
             as_of=self.as_of,
             sums_from=self.published.sums_from,
+            interactions=None if segment else read_interactions(cursor, self.experiment.id),
             last_exposure_at=None if exposed is None else from_epoch_microseconds(exposed),
             values=values,
             covariates={} if values is None else covariates_of(self.experiment, values),

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from pipeline.store.warehouse import kept_interactions
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.visitors import TABLES, result_table
@@ -68,6 +69,7 @@ def create_tables(cursor: Cursor) -> None:
     for name in ("sums_from", "sums_digest"):
         cursor.execute(f"ALTER TABLE {_ROLLUPS} ADD COLUMN IF NOT EXISTS {name} VARCHAR")
     cursor.execute(f"CREATE TABLE IF NOT EXISTS {_KEPT} (experiment_id VARCHAR, day DATE, content BLOB)")
+    kept_interactions.create_table(cursor)
     # Of earlier versions: the catalog has what is owed.
     cursor.execute("DROP TABLE IF EXISTS nightly_rollups")
 
@@ -154,6 +156,7 @@ def withdraw(cursor: Cursor, experiment_id: str) -> None:
     """Remove the record and the result tables of an experiment."""
     cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id = ?", [experiment_id])
     remove_kept(cursor, experiment_id)
+    kept_interactions.remove(cursor, experiment_id)
     for kind in TABLES:
         cursor.execute(f"DROP TABLE IF EXISTS {result_table(kind, experiment_id)}")
 

@@ -81,6 +81,8 @@ def test_a_past_night_is_reported_as_it_was_served(shop: Shop, calendar: Calenda
     night = pass_midnight(shop, calendar)
     then = served(shop)
     assert [one["visitors"] for one in then["results/summary"]["data"]["variants"]] == [20, 20]
+    checks = {one["check"]: one for one in then["results"]["data"]["health"]}
+    assert checks["interacting_tests"]["details"]["night"] == night
     see(shop, "second", 10)
     later = pass_midnight(shop, calendar)
     assert served(shop) != then
