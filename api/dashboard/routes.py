@@ -73,6 +73,7 @@ from api.dashboard.project_setup import (
 )
 from api.dashboard.projects import show_projects
 from api.dashboard.reference import show_reference
+from api.dashboard.review_page import answer_review, show_reviews
 from api.dashboard.sharing.link_forms import create_link, revoke_link, show_links
 from api.dashboard.sharing.shared_page import show_shared_results
 from api.dashboard.shipping import confirm_rollout_end, end_rollout, send_decision, show_decision
@@ -165,6 +166,8 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/ship", send_decision, methods=["POST"]),
     Route(_EXPERIMENT + "/rollout/end", confirm_rollout_end),
     Route(_EXPERIMENT + "/rollout/end", end_rollout, methods=["POST"]),
+    Route(_EXPERIMENT + "/review", show_reviews),
+    Route(_EXPERIMENT + "/review", answer_review, methods=["POST"]),
     Route(_EXPERIMENT + "/start", show_start),
     Route(_EXPERIMENT + "/start", send_start, methods=["POST"]),
     Route(_EXPERIMENT + "/share", show_links),

@@ -13,6 +13,7 @@ from api.dashboard.forms import SentForm, read_button, read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
+from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.sessions import SignedIn
 from engine.analysis.results.open_risks import open_risks
 from engine.design.shipping import DECIDABLE
@@ -39,11 +40,14 @@ async def send_decision(request: Request, session: SignedIn) -> Response:
     if choice not in KEPT:
         body |= {"decision": "ship", "variant_id": choice or None, "rollout": form.get("rollout") != "no"}
         body["accept_risks"] = sorted({str(risk) for risk in form.getlist("risk")})
-    path = f"{address}/ship"
+    asks_for_review = form.get("action") == "review"
+    if asks_for_review:
+        body["purpose"] = body.pop("decision")
+    path = f"{address}/{'review' if asks_for_review else 'ship'}"
     answer = await ask(request, session, path, method="POST", body=body, idempotency_key=form.submission_key)
     if answer.status != 422:
         content_of(answer)
-        return redirect(address)
+        return redirect(f"{address}/review" if asks_for_review else address)
     experiment = (await read(request, session, address))["data"]
     return await _form(request, session, experiment, form=form, error=(answer.content or {})["error"])
 
@@ -78,6 +82,10 @@ async def _form(
     with suppress(PageError):
         found = await compute_results(request, session, _facts)
     details = (error or {}).get("details", [])
+    requires_review = False
+    with suppress(PageError):
+        project = (await read(request, session, project_address(request)))["data"]
+        requires_review = project["settings"].get("review") == "required"
     if error and error["code"] == "open_risks":
         found["risks"] |= {one["field"]: one["message"] for one in details}
     return await render(
@@ -92,6 +100,7 @@ async def _form(
         note=form.get("note", "") if form else "",
         accepted=form.getlist("risk") if form else [],
         error=error,
+        requires_review=requires_review,
         details=[one for one in details if one["field"] not in found["risks"]],
         **found,
     )

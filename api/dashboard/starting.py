@@ -20,6 +20,7 @@ from engine.design.experiment import Experiment
 from engine.design.lifecycle import EFFECTS
 from engine.design.preview_addresses import preview_address
 from engine.design.project import Project
+from engine.design.reviewing import lacks_yes
 from engine.design.rollout_conflicts import TESTS
 from engine.design.start_checks import StartCheck, start_checks
 from pipeline.clock import utc_now
@@ -30,11 +31,15 @@ ACCEPTED: Final = "accepted"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starting:
-    """An experiment before its start: its checks, and the address that shows each variant by name."""
+    """An experiment before its start: its checks, and the address that shows each variant by name.
+
+    `lacking_yes` says why a second member's yes is missing, where one is required.
+    """
 
     experiment: Experiment
     checks: tuple[StartCheck, ...]
     previews: tuple[tuple[str, str], ...]
+    lacking_yes: str | None
 
     @property
     def questions(self) -> list[str]:
@@ -44,7 +49,7 @@ class Starting:
     @property
     def is_possible(self) -> bool:
         """Whether nothing is missing."""
-        return all(one.state != "missing" for one in self.checks)
+        return self.lacking_yes is None and all(one.state != "missing" for one in self.checks)
 
 
 @signed_in
@@ -82,6 +87,7 @@ def _starting(request: Request, session: SignedIn) -> Starting:
         experiment=experiment,
         checks=start_checks(experiment, project, beside, now=utc_now()),
         previews=tuple(previews),
+        lacking_yes=lacks_yes(experiment, "start", catalog.experiments.review_facts(experiment)),
     )
 
 

@@ -19,7 +19,7 @@ from api.dashboard.today_feed import FeedEntry, feed_of
 from api.dashboard.waiting_rows import Waiting, broken_row, ready_row
 from api.services import Services
 from engine.analysis.results.kept_verdict import ExperimentChange
-from engine.design.lifecycle import OPEN
+from engine.design.lifecycle import OPEN, UNSTARTED
 from engine.time_zones import zone
 from engine.vocabulary import Status
 from pipeline.clock import utc_now
@@ -35,6 +35,7 @@ MOST_READY: Final = 25
 MOST_RUNNING: Final = 25
 MOST_ENDED: Final = 10
 MOST_CHANGES: Final = 12
+MOST_REVIEWS: Final = 25
 _MOST_READ: Final = 500
 # Of the page: without them the list of projects is the first page.
 _SCOPES: Final = frozenset({"projects:read", "experiments:read", "results:read"})
@@ -53,6 +54,7 @@ class Today:
     broken: Sequence[Waiting]
     running: Rows
     running_number: int
+    reviews: Sequence[Row]
     rollouts: Sequence[tuple[Row, int]]
     ended: Sequence[Row]
     feed: Sequence[FeedEntry]
@@ -106,6 +108,7 @@ def _today(request: Request, session: SignedIn) -> Today | None:
     ]
     # On an axis of their own, which no young experiment widens.
     waiting = sorted(rows_of(decidable, owners).rows, key=_since)
+    reviews = _waiting_reviews(listings, ids, owners)
     project = reached[0] if reached else None
     local = zone(project.timezone if project else "UTC")
     at_home = now.astimezone(local)
@@ -127,6 +130,7 @@ def _today(request: Request, session: SignedIn) -> Today | None:
         ],
         running=rows_of(running[:MOST_RUNNING], owners),
         running_number=len(running),
+        reviews=reviews,
         rollouts=_old_rollouts(listings, ids, owners, now),
         ended=[row for row in rows if not _is_open(row) and not row.is_decidable][:MOST_ENDED],
         feed=feed_of(
@@ -136,11 +140,19 @@ def _today(request: Request, session: SignedIn) -> Today | None:
             zone=local,
             most=MOST_CHANGES,
         ),
-        first_steps=[] if rows else first_steps(catalog, project),
+        first_steps=[] if rows or reviews else first_steps(catalog, project),
         projects=names,
         only_project=project.id if project and len(reached) == 1 else None,
         may_write="experiments:write" in caller.key.scopes,
     )
+
+
+def _waiting_reviews(
+    listings: ExperimentListings, project_ids: Sequence[str], owners: Mapping[str, str]
+) -> Sequence[Row]:
+    """List the experiments that wait for a second member's yes, the newest first."""
+    wanted = Wanted(project_ids=project_ids, statuses=(*UNSTARTED, *OPEN, "completed"), waits_for_review=True)
+    return rows_of(listings.verdicts(wanted, per_page=MOST_REVIEWS).items, owners).rows
 
 
 def _old_rollouts(

@@ -119,7 +119,7 @@ CATALOG: Final = (
                 "experiment_listings",
                 columns(
                     team="name words tags",
-                    nothing="experiment_id project_id status owner started_at rolled_out_at",
+                    nothing="experiment_id project_id status owner started_at rolled_out_at waits_for_review",
                 ),
             ),
             (

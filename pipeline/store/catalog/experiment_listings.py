@@ -23,6 +23,7 @@ from sqlalchemy import (
 from engine.analysis.results.kept_verdict import KeptVerdict
 from engine.analysis.results.verdict_words import VERDICTS, Verdict
 from engine.design.experiment import Experiment
+from engine.design.reviewing import waiting_review
 from engine.vocabulary import Status
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.kept_verdicts import KEPT_DOCUMENT
@@ -60,6 +61,7 @@ class Wanted:
     owner: str | None = None
     verdict: Verdict | None = None
     rolled_out_before: datetime | None = None
+    waits_for_review: bool | None = None
     sort: str = "-updated_at"
 
 
@@ -107,6 +109,7 @@ class ListedExperiment(msgspec.Struct, kw_only=True):
     scheduled_start_at: datetime | None = None
     conclusion: dict[str, Any] | None = None
     rollout: dict[str, Any] | None = None
+    reviews: tuple[dict[str, Any], ...] = ()
     updated_at: datetime
 
     @property
@@ -215,6 +218,7 @@ def listing_of(experiment: Experiment) -> dict[str, Any]:
         "tags": _lines(experiment.tags),
         "owner": experiment.owner,
         "started_at": experiment.started_at,
+        "waits_for_review": waiting_review(experiment) is not None,
         "rolled_out_at": experiment.rollout.started_at if experiment.rollout and experiment.shipped else None,
     }
 
@@ -254,6 +258,8 @@ def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
         yield _kept.verdict == wanted.verdict
     if wanted.rolled_out_before is not None:
         yield _listed.rolled_out_at < wanted.rolled_out_before
+    if wanted.waits_for_review is not None:
+        yield _listed.waits_for_review == wanted.waits_for_review
 
 
 def _order(sort: str) -> Iterator[ColumnElement[Any]]:

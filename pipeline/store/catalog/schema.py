@@ -163,6 +163,7 @@ experiment_listings = Table(
     Column("started_at", UtcDateTime),
     # Null where no shipped variant is shown to everybody.
     Column("rolled_out_at", UtcDateTime),
+    Column("waits_for_review", Boolean, nullable=False, server_default=false()),
     Index(None, "project_id", "status"),
     Index(None, "project_id", "owner"),
     Index("ix_experiment_listings_project_id_rolled_out_at", "project_id", "rolled_out_at"),

@@ -71,6 +71,19 @@ def test_a_change_voids_the_yes_and_ends_need_none(customer: Customer, project: 
     assert kept.status_code == 200
 
 
+def test_channels_and_webhooks_are_told_who_asks_and_of_the_answer(customer: Customer, project: str) -> None:
+    told = [customer.a_webhook(project), customer.a_channel(project)]
+    draft, bo = customer.an_experiment(project), customer.as_colleague()
+    assert customer.post(f"{draft}/review", {**START, "note": "Checked twice."}).status_code == 200
+    assert bo.post(f"{draft}/approve", START).status_code == 200
+    assert bo.post(f"{draft}/review/withdraw", START).status_code == 200
+    of_webhook, of_channel = (customer.get(f"{one}/deliveries").json()["data"] for one in told)
+    assert sorted(one["type"] for one in of_webhook) == [
+        *("experiment.review_answered", "experiment.review_answered", "experiment.review_asked")
+    ]
+    assert [one["type"] for one in of_channel] == ["review_asked"]
+
+
 def test_who_made_the_last_change_does_not_approve_and_a_removed_member_did_not(
     customer: Customer, services: Services, project: str
 ) -> None:

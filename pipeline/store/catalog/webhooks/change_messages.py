@@ -1,18 +1,17 @@
 """Messages about a change of an experiment, queued in the transaction of the change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sqlalchemy import Connection, select
 
 from engine.design.experiment import Experiment
-from engine.design.ramp import Harm
-from engine.vocabulary import HarmAction, Status
+from engine.vocabulary import HarmAction, ReviewPurpose, Status
 from pipeline.store.catalog.schema import projects
 from pipeline.store.catalog.webhooks.channel_message import ChannelMessage
 from pipeline.store.catalog.webhooks.channel_queue import queue_message
 from pipeline.store.catalog.webhooks.message_queue import announce
-from pipeline.store.catalog.webhooks.webhook_records import Event
+from pipeline.store.catalog.webhooks.webhook_records import ChannelEvent, Event
 
 _EVENTS: Final[Mapping[Status, Event]] = {
     "scheduled": "experiment.scheduled",
@@ -27,11 +26,14 @@ _ACTIONS: Final[Mapping[HarmAction, str]] = {
     "pause": "paused by its ramp, as a variant does harm",
     "tell": "a variant does harm",
 }
+# What a yes is asked for, in the title of a message.
+_PURPOSES: Final[Mapping[ReviewPurpose, str]] = {"start": "to its start", "ship": "to ship a variant"}
 
 
 def announce_change(connection: Connection, before: Experiment, after: Experiment) -> None:
-    """Queue messages about a new status, a ramp, a conclusion and a rollout, in the caller's transaction."""
+    """Queue messages about a new status, a ramp, reviews, a conclusion and a rollout, in one transaction."""
     _announce_ramp(connection, before, after)
+    _announce_reviews(connection, before, after)
     _announce_status(connection, before, after)
     if after.conclusion is not None and before.conclusion is None:
         told = {name: getattr(after.conclusion, name) for name in ("decision", "variant_id", "note")}
@@ -57,21 +59,54 @@ def _announce_ramp(connection: Connection, before: Experiment, after: Experiment
         told = {name: getattr(harm, name) for name in names}
         announce(connection, after, "experiment.ramp_harm", told, at=harm.found_at)
         if harm.variant_ids:
-            queue_message(connection, _harm_message(connection, after, harm), now=harm.found_at)
+            message = _message(
+                connection, after, "ramp_harm", _ACTIONS[harm.action], harm.message.splitlines()
+            )
+            queue_message(connection, message, now=harm.found_at)
     # The first step is that of the start.
     for step in after.ramp_steps[max(len(before.ramp_steps), 1) :]:
         told = {"traffic_allocation": step.percent}
         announce(connection, after, "experiment.ramp_step", told, at=step.started_at)
 
 
-def _harm_message(connection: Connection, experiment: Experiment, harm: Harm) -> ChannelMessage:
+def _announce_reviews(connection: Connection, before: Experiment, after: Experiment) -> None:
+    for review in (one for one in after.reviews if one not in before.reviews):
+        told: dict[str, object] = {"purpose": review.purpose, "variant_id": review.variant_id}
+        if review.withdrawn_at is not None or review.approved_at is not None:
+            told |= {
+                "answer": "approved" if review.withdrawn_at is None else "withdrawn",
+                "note": review.answer,
+            }
+            announce(connection, after, "experiment.review_answered", told, at=after.updated_at)
+            continue
+        told |= {"note": review.note, "asked_by_name": review.asked_by_name}
+        announce(connection, after, "experiment.review_asked", told, at=review.asked_at)
+        message = _message(
+            connection,
+            after,
+            "review_asked",
+            f"{review.asked_by_name} asks for a yes {_PURPOSES[review.purpose]}",
+            [review.note] if review.note else [],
+            page="/review",
+        )
+        queue_message(connection, message, now=review.asked_at)
+
+
+def _message(  # noqa: PLR0913, PLR0917 - each is a fact of the message
+    connection: Connection,
+    experiment: Experiment,
+    event: ChannelEvent,
+    title: str,
+    paragraphs: Sequence[str],
+    page: str = "",
+) -> ChannelMessage:
     name = select(projects.c.document["name"].as_string()).where(projects.c.id == experiment.project_id)
     return ChannelMessage(
-        event="ramp_harm",
+        event=event,
         project_id=experiment.project_id,
         project_name=connection.execute(name).scalar_one(),
         experiment_id=experiment.id,
-        title=f"{experiment.name}: {_ACTIONS[harm.action]}",
-        paragraphs=harm.message.splitlines(),
-        path=f"/projects/{experiment.project_id}/experiments/{experiment.id}",
+        title=f"{experiment.name}: {title}",
+        paragraphs=paragraphs,
+        path=f"/projects/{experiment.project_id}/experiments/{experiment.id}{page}",
     )

@@ -15,6 +15,8 @@ Event = Literal[
     "experiment.rollout_ended",
     "experiment.ramp_step",
     "experiment.ramp_harm",
+    "experiment.review_asked",
+    "experiment.review_answered",
     "experiment.decision",
     "experiment.health_alarm",
 ]
@@ -28,6 +30,7 @@ ChannelEvent = Literal[
     "night_failed",
     "plan_reached_soon",
     "ramp_harm",
+    "review_asked",
 ]
 CHANNEL_EVENTS: Final[tuple[ChannelEvent, ...]] = get_args(ChannelEvent)
 TEST: Final = "webhook.test"
