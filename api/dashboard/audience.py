@@ -1,10 +1,9 @@
 """Audience of an experiment in words: the visitors who take part, and the pages that they see it on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from engine.analysis.results.formatting import listed
-from pipeline.store.catalog.experiment_listings import ListedExperiment
 
 _OPERATORS: Final[Mapping[str, str]] = {
     "equals": "is",
@@ -23,23 +22,34 @@ _MOST_VALUES: Final = 3
 _LONGEST_PAGE: Final = 48
 
 
-def audience_of(experiment: ListedExperiment) -> str:
+def audience_of(
+    *,
+    url: str,
+    url_rules: Sequence[Mapping[str, Any]],
+    traffic_allocation: int,
+    targeting_rules: Mapping[str, Any],
+) -> str:
     """Say of whom an experiment is: "20% of visitors of shop.example whose country is DE"."""
-    rules = _rules(experiment.targeting_rules)
-    share = experiment.traffic_allocation
+    rules, page = _rules(targeting_rules), _page(url, url_rules)
     visitors = "visitors" if rules else "all visitors"
-    if share < 100:
-        visitors = f"{share}% of {visitors}"
-    page = _page(experiment)
+    if traffic_allocation < 100:
+        visitors = f"{traffic_allocation}% of {visitors}"
     return f"{visitors}{f' of {page}' if page else ''}{f' whose {rules}' if rules else ''}"
 
 
-def _page(experiment: ListedExperiment) -> str:
+def audience_in(answer: Mapping[str, Any]) -> str:
+    """Say of whom the experiment of an answer of the API is."""
+    names = ("url", "url_rules", "traffic_allocation", "targeting_rules")
+    return audience_of(**{name: answer[name] for name in names})
+
+
+def _page(url: str, rules: Sequence[Mapping[str, Any]]) -> str:
     """Return the page without its scheme, and say where there are more."""
-    page = experiment.url.removeprefix("https://").removeprefix("http://").rstrip("/")
+    page = url.removeprefix("https://").removeprefix("http://").rstrip("/")
     if len(page) > _LONGEST_PAGE:
         page = page[: _LONGEST_PAGE - 1] + "…"
-    return f"{page} and other pages" if page and experiment.has_more_pages else page
+    has_more = any(rule.get("type") == "include" for rule in rules)
+    return f"{page} and other pages" if page and has_more else page
 
 
 def _rules(targeting: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from api.dashboard.audience import audience_in
 from api.dashboard.interval_bar import IntervalBar
 from api.dashboard.next_steps import next_step
 from engine.analysis.results.formatting import exact_money, listed
@@ -176,6 +177,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | ShortWord | No
     "check_label": check_label,
     "shown": shown,
     "verdict_word": verdict_word,
+    "audience": audience_in,
     "step_words": step_words,
     "levels": levels,
     "as_json": as_json,

@@ -57,7 +57,13 @@ class Row:
     @property
     def audience(self) -> str:
         """The visitors who take part, and the page."""
-        return audience_of(self.experiment)
+        one = self.experiment
+        return audience_of(
+            url=one.url,
+            url_rules=one.url_rules,
+            traffic_allocation=one.traffic_allocation,
+            targeting_rules=one.targeting_rules,
+        )
 
     @property
     def word(self) -> ShortWord:

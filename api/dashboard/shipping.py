@@ -6,7 +6,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.dashboard.computed_results import AskedResults, compute_results
+from api.dashboard.computed_results import compute_results
+from api.dashboard.decision_content import KEEP, DecisionContent, decision_content
 from api.dashboard.experiments import address_of
 from api.dashboard.form_permissions import WRITE_EXPERIMENTS
 from api.dashboard.forms import SentForm, read_button, read_form
@@ -15,11 +16,10 @@ from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
 from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.sessions import SignedIn
-from engine.analysis.results.open_risks import open_risks
 from engine.design.shipping import DECIDABLE
 
 # Of the choice; every other one is the id of a variant to ship.
-KEPT = ("keep_control", "inconclusive")
+KEPT = (KEEP, "inconclusive")
 
 
 @signed_in
@@ -77,17 +77,18 @@ async def _form(
     form: SentForm | None = None,
     error: dict[str, Any] | None = None,
 ) -> Response:
-    found: dict[str, Any] = {"recommended": None, "results": {}, "risks": {}}
+    found = DecisionContent()
     # A key that reads no results may decide; open risks are then named by the refusal.
     with suppress(PageError):
-        found = await compute_results(request, session, _facts)
+        found = await compute_results(request, session, decision_content)
     details = (error or {}).get("details", [])
     requires_review = False
     with suppress(PageError):
         project = (await read(request, session, project_address(request)))["data"]
         requires_review = project["settings"].get("review") == "required"
+    risks = dict(found.risks)
     if error and error["code"] == "open_risks":
-        found["risks"] |= {one["field"]: one["message"] for one in details}
+        risks |= {one["field"]: one["message"] for one in details}
     return await render(
         request,
         "ship.html",
@@ -95,32 +96,13 @@ async def _form(
         session=session,
         address=address_of(request),
         experiment=experiment,
-        chosen=form.get("choice") if form else found["recommended"],
+        content=found,
+        risks=risks,
+        chosen=form.get("choice") if form else found.recommended,
         is_rolled_out=not form or form.get("rollout") != "no",
         note=form.get("note", "") if form else "",
         accepted=form.getlist("risk") if form else [],
         error=error,
         requires_review=requires_review,
-        details=[one for one in details if one["field"] not in found["risks"]],
-        **found,
+        details=[one for one in details if one["field"] not in risks],
     )
-
-
-def _facts(asked: AskedResults) -> dict[str, Any]:
-    """Collect what the verdict recommends, the variants' changes, and the open risks of any of them."""
-    report = asked.report()
-    if report.primary is None:
-        return {"recommended": None, "results": {}, "risks": {}}
-    decision, results = report.primary.decision, report.primary.variants
-    shipped = (one.variant_id for one in results if one.variant_name == decision.variant_name)
-    recommended = {"ship": next(shipped, None), "rollback": "keep_control"}.get(decision.recommendation)
-    risks: dict[str, str] = {}
-    for variant in results:
-        for one in open_risks(report, variant.variant_id):
-            said = risks.get(one.risk)
-            risks[one.risk] = one.message if said in {None, one.message} else f"{said} {one.message}"
-    return {
-        "recommended": recommended,
-        "results": {one.variant_id: one for one in results},
-        "risks": risks,
-    }

@@ -112,11 +112,6 @@ class ListedExperiment(msgspec.Struct, kw_only=True):
     reviews: tuple[dict[str, Any], ...] = ()
     updated_at: datetime
 
-    @property
-    def has_more_pages(self) -> bool:
-        """Whether rules include further pages."""
-        return any(rule.get("type") == "include" for rule in self.url_rules)
-
 
 @dataclass(frozen=True, slots=True)
 class ListedVerdict:

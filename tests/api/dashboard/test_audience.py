@@ -1,12 +1,11 @@
 """Audience in words: share, page and targeting."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from api.dashboard.audience import audience_of
-from pipeline.store.catalog.experiment_listings import ListedExperiment
+from api.dashboard.audience import audience_in
+from engine.design.targeting.rules import EVERYONE
 
 COUNTRY = {"field": "country", "operator": "in", "values": ["DE", "AT", "CH"]}
 PHONE = {"field": "device_type", "operator": "equals", "values": ["mobile"]}
@@ -59,6 +58,5 @@ def rules(*children: dict[str, Any], operator: str = "and") -> dict[str, Any]:
 def test_an_audience_is_said_with_its_share_its_page_and_its_rules(
     fields: dict[str, Any], words: str
 ) -> None:
-    head = {"id": "exp_1", "project_id": "prj_1", "name": "Button", "status": "running"}
-    given = {"url": "https://shop.example/", "updated_at": datetime.now(UTC), **head, **fields}
-    assert audience_of(ListedExperiment(**given)) == words
+    everybody = {"targeting_rules": EVERYONE, "url_rules": [], "traffic_allocation": 100}
+    assert audience_in({"url": "https://shop.example/", **everybody, **fields}) == words
