@@ -14,6 +14,7 @@ from pipeline.inspection import inspect_store
 from pipeline.settings import Settings
 from tests.forked import CONTEXT
 from tests.resilience import workers
+from tests.waiting import wait_until
 
 # Kills of one store before the work is at last left to end.
 CHAIN = 3
@@ -36,8 +37,19 @@ class Workers:
 
     kills: int = field(default=0)
 
-    def run(self, work: str, data_dir: Path, *, point: int | None = None, after: float | None = None) -> Run:
-        """Do the work in a process of its own; kill it at a point, after so many seconds, or never."""
+    def run(
+        self,
+        work: str,
+        data_dir: Path,
+        *,
+        point: int | None = None,
+        after: float | None = None,
+        once: Callable[[], object] | None = None,
+    ) -> Run:
+        """Do the work in a process of its own.
+
+        Kill it at a point, after so many seconds, `once` something holds, or never.
+        """
         answers, told = CONTEXT.Pipe(duplex=False)
         process = CONTEXT.Process(target=workers.run, args=(work, data_dir, point, told))
         process.start()
@@ -46,6 +58,9 @@ class Workers:
         begun = time.monotonic()
         if after is not None:
             process.join(after)
+            process.kill()
+        if once is not None:
+            wait_until(once)
             process.kill()
         points = _answer(answers)
         process.join()

@@ -37,6 +37,7 @@ from pipeline.sources import tables
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.spool import spool
 from tests.builders import NOW
+from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK
 from tests.pipeline.working_store import a_purchase, a_working_store, an_event, an_exposure
 
 # The next day: a night has passed, and every scheduled window.
@@ -185,6 +186,17 @@ def move_by_schedule(services: PipelineServices) -> None:
     jobs.complete_scheduled_experiments(services)
 
 
+def deliver_all(services: PipelineServices) -> None:
+    while services.catalog.deliveries.due(now=services.clock(), most=1):
+        jobs.deliver_messages(services)
+
+
+def send_messages(data_dir: Path, points: Points) -> None:
+    # The endpoint is of this machine.
+    os.environ["TRUELIFT_WEBHOOK_NETWORKS"] = LOOPBACK
+    on_services(deliver_all)(data_dir, points)
+
+
 def import_file(data_dir: Path, points: Points) -> None:
     # Several commits of a small file.
     vars(tables)["CHUNK_ROWS"] = CHUNK_ROWS
@@ -216,6 +228,7 @@ WORK: Final[dict[str, Work]] = {
     "deletion": on_services(delete_project),
     "schedule": on_services(move_by_schedule),
     "opening": open_services,
+    "messages": send_messages,
     "import": import_file,
     "source import": import_sources,
     "ingest": acknowledge_and_load,
