@@ -9,7 +9,9 @@ from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 
+from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.units import is_clustered
 from pipeline.clock import utc_now
 from pipeline.disk_space import disk_full_errors, require_space
 from pipeline.settings import Settings
@@ -31,6 +33,8 @@ from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.events import COLUMNS_DIGEST
 from pipeline.store.warehouse.parquet import EVENTS_A_FILE, event_ranges, write_events
+from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.visitors import has_units
 
 logger = logging.getLogger(__name__)
 
@@ -134,8 +138,8 @@ class Snapshots:
             published = [
                 (experiment, record)
                 for experiment in experiments
-                # Sums from outside have no visitors to copy.
-                if (record := published_rollups.find(cursor, experiment.id)) and record.sums_from is None
+                if (record := published_rollups.find(cursor, experiment.id))
+                and _has_rows(cursor, experiment, record)
             ]
             results: tuple[SnapshotExperiment, ...] = tuple(
                 write_experiment(
@@ -204,6 +208,14 @@ class _Files:
             return True
         logger.error("%s is damaged, and written again", path)
         return False
+
+
+def _has_rows(cursor: Cursor, experiment: Experiment, published: Published) -> bool:
+    """Tell whether there are rows of the visitors that an experiment compares.
+
+    Sums from outside have none, and what was counted for another unit tells nothing of this one.
+    """
+    return published.sums_from is None and has_units(cursor, experiment.id) == is_clustered(experiment.unit)
 
 
 def _manifest_in(folder: Path) -> Manifest | None:

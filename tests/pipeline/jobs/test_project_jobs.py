@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.design.project import Project
+from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.jobs.jobs import (
     JOBS,
     forget_old_runs,
@@ -209,6 +210,37 @@ def test_a_snapshot_that_a_stop_interrupts_is_still_owed(
     store.snapshots.close()
     write_snapshots(store)
     assert store.catalog.job_records.of("write_snapshots")[project.id].period is None
+
+
+def test_all_projects_owe_a_snapshot_at_noon_while_some_are_deleted_and_begun(
+    store: WorkingStore, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calendar.now = NOW.replace(hour=11, minute=59)
+    first, second, third, kept = (store.add_project() for _ in range(4))
+    experiment = store.add_experiment(third)
+    store.write(third, an_exposure(experiment))
+    store.rollup.refresh(third.id)
+    write_snapshots(store)
+    calendar.now = NOW.replace(hour=12)
+    load, loads = store.snapshots._load_events, iter(range(9))  # noqa: SLF001 - a moment within the work
+
+    def meanwhile(seconds: float | None) -> bool:
+        """Delete two projects, that at hand among them, and an experiment of a third; begin another."""
+        if next(loads) == 0:
+            for one in (first, second):
+                store.catalog.projects.delete(one.account_id, one.id, actor="test")
+            store.catalog.experiments.delete(third.id, experiment.id, lambda _: None, actor="test")
+            store.add_project()
+        return load(seconds)
+
+    monkeypatch.setattr(store.snapshots, "_load_events", meanwhile)
+    assert not write_snapshots(store)
+    periods = {key: one.period for key, one in store.catalog.job_records.of("write_snapshots").items()}
+    assert periods == dict.fromkeys((third.id, kept.id), "2026-03-02T12:00:00+00:00")
+    # The new one owes it since then.
+    remove_deleted_projects(store)
+    assert not write_snapshots(store)
+    assert len(store.catalog.job_records.of("write_snapshots")) == 3
 
 
 def test_nights_and_snapshots_are_recorded_as_runs(store: WorkingStore, calendar: Calendar) -> None:

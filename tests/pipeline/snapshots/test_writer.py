@@ -60,6 +60,17 @@ def test_visitors_are_in_words_and_events_and_orders_are_found_by_their_key(stor
     assert sums == [(2, 1500, "pro")]
 
 
+def test_what_was_counted_for_another_unit_is_left_out(store: WorkingStore) -> None:
+    project, experiment = counted(store)
+    other = store.add_experiment(project, unit="user")
+    store.rollup.refresh(project.id)
+    store.change(experiment, unit="user")
+    store.change(other, unit="visitor")
+    assert store.snapshots.write(project.id).experiments == ()
+    store.rollup.refresh(project.id)
+    assert {one.id for one in store.snapshots.write(project.id).experiments} == {experiment.id, other.id}
+
+
 def test_events_are_there_as_they_came(store: WorkingStore) -> None:
     project, _ = counted(store)
     store.write(
