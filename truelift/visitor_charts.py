@@ -12,6 +12,8 @@ from engine.charts.altair_module import load_altair
 from engine.charts.themes import SERIES, Theme, config_of
 from engine.errors import InvalidEvidenceError
 from engine.frames.rows import collected
+from engine.stats.frequentist.quantiles import ValueCounts
+from engine.stats.value_bins import bin_edges, count_in_bins, without_zeros
 
 if TYPE_CHECKING:
     from altair import Chart, LayerChart
@@ -21,8 +23,6 @@ __all__ = ["chart_covariate", "chart_distribution"]
 _WIDTH: Final = 520
 _HEIGHT: Final = 260
 _BINS: Final = 40
-# Values above are one bin more: a few of them would squeeze all others into the first.
-_LAST_EDGE: Final = 0.99
 _MOST_POINTS: Final = 500
 
 
@@ -39,8 +39,9 @@ def chart_distribution(  # noqa: PLR0913  # as `analyze`, with the names of its 
 
     `visitors` is the frame that was analyzed, `visitor` its column of ids where a visitor has several rows,
     which are added up. Shares are of all visitors of the variant whose value is known. Zeros are told in the
-    legend and not drawn, and values above the 99th percentile are the last bin. Raises InvalidEvidenceError
-    for a frame without the columns or without values.
+    legend and not drawn, and values above the 99th percentile are in the last bin.
+
+    Raises InvalidEvidenceError for a frame without the columns or without values.
     """
     alt = load_altair()
     values = _by_variant(report, visitors, [column], variant=variant, visitor=visitor)
@@ -51,7 +52,7 @@ def chart_distribution(  # noqa: PLR0913  # as `analyze`, with the names of its 
             alt.Data(values=rows),
             title=alt.Title(
                 f"{column}: distribution by variant",
-                subtitle=f"values other than 0; the last bin has all above the {_LAST_EDGE:.0%} quantile",
+                subtitle="values other than 0; the last bin has all larger ones, too",
             ),
             width=_WIDTH,
             height=_HEIGHT,
@@ -78,33 +79,27 @@ def chart_distribution(  # noqa: PLR0913  # as `analyze`, with the names of its 
 
 def distribution(values: Mapping[str, pl.DataFrame], column: str) -> list[dict[str, Any]]:
     """Count the visitors of each variant by bin of a column; `to` is None in the last bin."""
-    every = pl.concat([one[column] for one in values.values()]).drop_nulls()
-    drawn = every.filter(every != 0)
-    if drawn.is_empty():
+    known = {name: ValueCounts.of(one[column].drop_nulls().to_numpy()) for name, one in values.items()}
+    drawn = {name: without_zeros(one) for name, one in known.items()}
+    if not (arms := [one for one in drawn.values() if one.n]):
         raise InvalidEvidenceError(f"no visitor has a value of {column!r} other than 0")
-    low, high = _number(drawn.min()), _number(drawn.quantile(_LAST_EDGE, "higher"))
-    edges = np.linspace(min(low, 0.0), high, _BINS + 1) if high > low else np.array([low, low + 1.0])
+    edges = bin_edges(arms, most=_BINS)
     rows, width = [], float(edges[1] - edges[0])
-    for name, one in values.items():
-        known = one[column].drop_nulls()
-        if known.is_empty():
+    for name, one in known.items():
+        if not one.n:
             continue
-        counted = known.filter(known != 0).to_numpy()
-        # The highest value within is in its bin, not beyond.
-        counts, _ = np.histogram(counted[counted <= edges[-1]], edges)
-        beyond = int((counted > edges[-1]).sum())
-        label = f"{name} ({share(1.0 - len(counted) / len(known))} at 0)"
-        for place, found in enumerate([*counts.tolist(), beyond]):
-            to = float(edges[place + 1]) if place < len(counts) else None
+        label = f"{name} ({share(1.0 - drawn[name].n / one.n)} at 0)"
+        counts = count_in_bins(drawn[name], edges).tolist()
+        for place, found in enumerate(counts):
             rows.append(
                 {
                     "variant": name,
                     "label": label,
                     "from": float(edges[place]),
-                    "to": to,
+                    "to": float(edges[place + 1]) if place < len(counts) - 1 else None,
                     "middle": float(edges[place]) + width / 2.0,
-                    "visitors": found,
-                    "share": found / len(known),
+                    "visitors": int(found),
+                    "share": found / one.n,
                 }
             )
     return rows

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import ceil, floor, log10
+from math import ceil, floor
 from typing import Final
 
 from api.dashboard.results_page.chart_notes import Note
+from engine.stats.value_bins import nice_step
 
 _MOST_TICKS: Final = 6
 _DAYS_SHOWN: Final = 7
 _ALONE: Final = 1.5
-_STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +141,6 @@ def band_of(days: Days, scale: Scale, spans: Sequence[tuple[date, float, float]]
     upper = points_of(days, scale, ((day, high) for day, _, high in spans)).split()
     lower = points_of(days, scale, ((day, low) for day, low, _ in spans)).split()
     return " ".join((*upper, *reversed(lower)))
-
-
-def nice_step(least: float) -> float:
-    """Return the next step of round numbers that is at least as large."""
-    size = 10.0 ** floor(log10(least))
-    return next(size * step for step in _STEPS if size * step >= least * 0.999)
 
 
 def day_words(day: date) -> str:

@@ -2,24 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 from typing import Final
 
 import numpy as np
 
-from api.dashboard.results_page.plot import Scale, nice_step
+from api.dashboard.results_page.plot import Scale
 from engine.analysis.results.formatting import exact_money, figure, share
 from engine.analysis.results.report import GoalReport
 from engine.analysis.results.variant_result import VariantResult
 from engine.currencies import minor_units
-from engine.stats.arrays import FloatArray
 from engine.stats.frequentist.quantiles import ValueCounts
+from engine.stats.value_bins import bin_edges, count_in_bins, value_at, without_zeros
 from pipeline.results.value_distribution import Distribution
 
 _MOST_BINS: Final = 16
 _LABELS: Final = 6
-# Larger values are together in the last bin, or the others would be too narrow to see.
-_MOST_SHARE: Final = 0.99
 _ROOM: Final = 1.08
 # The part of a bin's width that its bars fill.
 _FILLED: Final = 0.86
@@ -74,12 +72,12 @@ def draw_values(
     """Draw the values of the control and of a variant; None without any value."""
     drawn = [one for one in goal.variants if one.is_control or one == shown]
     counts = [distribution.get(one.variant_id or "", _NOTHING) for one in drawn]
-    found = [one if goal.goal.measure.is_quantile else _without_zero(one) for one in counts]
+    found = [one if goal.goal.measure.is_quantile else without_zeros(one) for one in counts]
     known = [one for one in found if one.n]
     if not known:
         return None
-    edges = _edges(known)
-    shares = [_shares(one, edges) for one in found]
+    edges = bin_edges(known, most=_MOST_BINS)
+    shares = [count_in_bins(one, edges) / max(one.n, 1.0) for one in found]
     scale = Scale(0.0, _ROOM * max(float(one.max()) for one in shares), share)
     names = [one.variant_name for one in drawn]
     written = [_written(goal, edge) for edge in edges]
@@ -105,35 +103,6 @@ def draw_values(
             for place, (name, every, one) in enumerate(zip(names, counts, found, strict=True))
         ),
     )
-
-
-def _without_zero(counts: ValueCounts) -> ValueCounts:
-    """Leave out visitors without a value, most of whom would hide all others."""
-    is_value = counts.values != 0
-    return ValueCounts(counts.values[is_value], counts.counts[is_value])
-
-
-def _edges(known: Sequence[ValueCounts]) -> FloatArray:
-    """Choose bins of a round width, from the smallest value to the largest but for few of all."""
-    low, high = min(float(one.values[0]) for one in known), max(_quantile(one, _MOST_SHARE) for one in known)
-    low = min(0.0, low) if low < (high - low) else low
-    step = nice_step(max(high - low, abs(high) / _MOST_BINS, 1e-9) / _MOST_BINS)
-    if all((one.values == np.rint(one.values)).all() for one in known):
-        step = max(step, 1.0)
-    first, last = floor(low / step), floor(high / step) + 1
-    return step * np.arange(first, last + 1, dtype=np.float64)
-
-
-def _quantile(counts: ValueCounts, part: float) -> float:
-    place = np.searchsorted(np.cumsum(counts.counts), part * counts.n)
-    return float(counts.values[min(int(place), len(counts.values) - 1)])
-
-
-def _shares(counts: ValueCounts, edges: FloatArray) -> FloatArray:
-    """Compute the share of a variant's values in each bin; larger ones are in the last."""
-    place = np.clip(np.searchsorted(edges, counts.values, side="right") - 1, 0, len(edges) - 2)
-    sums = np.bincount(place, weights=counts.counts, minlength=len(edges) - 1)
-    return np.asarray(sums / max(counts.n, 1.0), np.float64)
 
 
 def _bars(left: float, width: float, shares: Sequence[float], scale: Scale) -> tuple[ValueBar, ...]:
@@ -164,7 +133,7 @@ def _in_words(goal: GoalReport, every: ValueCounts, counts: ValueCounts) -> str:
     """Say how many visitors have a value, and the median of these."""
     if not counts.n:
         return "no value yet"
-    median = _quantile(counts, 0.5)
+    median = value_at(counts, 0.5)
     middle = exact_money(median, goal.summary.currency) if goal.goal.unit == "cents" else figure(median)
     if goal.goal.measure.is_quantile:
         return f"{counts.n:,.0f} values, median about {middle}"

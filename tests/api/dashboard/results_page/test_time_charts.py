@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from api.dashboard.results_page.plot import Days, Scale, band_of, nice_step
+from api.dashboard.results_page.plot import Days, Scale, band_of
 from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors
 from engine.analysis.analyze import analyze
 from engine.analysis.report.lift_by_day import lift_by_day
@@ -80,4 +80,3 @@ def test_places_are_inside_and_numbers_round() -> None:
     # A day alone has some width.
     outline = band_of(alone, Scale(0, 1, signed), [(days.first, 0.2, 0.8)])
     assert outline == "48.5,20 51.5,20 51.5,80 48.5,80"
-    assert [nice_step(least) for least in (0.011, 0.3, 7, 1000)] == [0.02, 0.5, 10, 1000]
