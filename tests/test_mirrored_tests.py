@@ -123,7 +123,7 @@ TESTED_BY = {
     "api/dashboard/drafts/draft_sample.py": "tests/api/dashboard/drafts/test_draft_plan.py",
     **dict.fromkeys(
         (
-            "api/dashboard/project_pages/addresses.py",
+            "api/dashboard/addresses.py",
             "api/dashboard/project_pages/record_form.py",
             "api/dashboard/project_pages/record_pages.py",
         ),

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.auth import Caller, require_scope
+from api.dashboard.addresses import project_address
 from api.dashboard.form_permissions import caller_of, refusals_as_pages
 from api.dashboard.forms import read_button
 from api.dashboard.listed_rows import Rows, rows_of
@@ -94,7 +95,7 @@ async def show_experiments(request: Request, session: SignedIn) -> Response:
 async def copy_experiment(request: Request, session: SignedIn) -> Response:
     """Copy an experiment, and open the copy."""
     await read_button(request, session)
-    experiments = f"/projects/{quote(request.path_params['project_id'], safe='')}/experiments"
+    experiments = f"{project_address(request)}/experiments"
     source = quote(request.path_params["experiment_id"], safe="")
     copied = content_of(await ask(request, session, f"{experiments}/{source}/copy", method="POST"))
     return redirect(f"{experiments}/{copied['data']['id']}/edit")
@@ -124,7 +125,7 @@ async def delete_draft(request: Request, session: SignedIn) -> Response:
     """Delete a draft that was confirmed."""
     await read_button(request, session)
     content_of(await ask(request, session, _address_of(request), method="DELETE"))
-    return redirect(f"/projects/{quote(request.path_params['project_id'], safe='')}")
+    return redirect(project_address(request))
 
 
 def _address_of(request: Request) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.computed_results import compute_results
 from api.dashboard.drafts.ramp_fields import HARM_SENTENCES
 from api.dashboard.filter_form import asked_filters
@@ -107,7 +108,4 @@ def _step(request: Request) -> tuple[str, str]:
 
 def address_of(request: Request) -> str:
     """Return the path of the experiment, which is that of its page and of its operations."""
-    project_id, experiment_id = (
-        quote(request.path_params[name], safe="") for name in ("project_id", "experiment_id")
-    )
-    return f"/projects/{project_id}/experiments/{experiment_id}"
+    return f"{project_address(request)}/experiments/{quote(request.path_params['experiment_id'], safe='')}"

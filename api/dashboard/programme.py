@@ -9,12 +9,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.experiment_list import page_in
 from api.dashboard.form_permissions import caller_of, refusals_as_pages
 from api.dashboard.listed_rows import Rows, rows_of
 from api.dashboard.operations import read
 from api.dashboard.page_answers import render, signed_in
-from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.sessions import SignedIn
 from api.deps import project_in_path
 from api.services import Services

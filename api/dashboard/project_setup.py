@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.drafts.field_problems import problems_of
 from api.dashboard.form_permissions import CHANGE_PROJECTS, CREATE_PROJECTS, require
 from api.dashboard.forms import read_form
@@ -94,7 +95,7 @@ async def installation_page(  # noqa: PLR0913 - what the form of the check has
     problem: str | None = None,
 ) -> Response:
     """Answer with the installation, and the address that opens a checked page or what is wrong with it."""
-    path = _path(request)
+    path = project_address(request)
     project = (await read(request, session, path))["data"]
     installation = (await read(request, session, f"{path}/installation"))["data"]
     base_url = str(request.app.state.services.settings.base_url)
@@ -126,8 +127,8 @@ async def change_consent(request: Request, session: SignedIn) -> Response:
     if choice is None:
         raise PageError(422, f"Consent is one of {', '.join(CONSENT)}.")
     body = {"settings": choice[1]}
-    content_of(await ask(request, session, _path(request), method="PATCH", body=body))
-    return redirect(f"{_path(request)}/installation#consent")
+    content_of(await ask(request, session, project_address(request), method="PATCH", body=body))
+    return redirect(f"{project_address(request)}/installation#consent")
 
 
 def _consent_of(settings: Mapping[str, Any]) -> str:
@@ -142,8 +143,8 @@ async def answer_state(request: Request, session: SignedIn) -> Response:
 
 
 async def _state(request: Request, session: SignedIn) -> dict[str, Any]:
-    project = (await read(request, session, _path(request)))["data"]
-    stats = await ask(request, session, f"{_path(request)}/stats")
+    project = (await read(request, session, project_address(request)))["data"]
+    stats = await ask(request, session, f"{project_address(request)}/stats")
     # They are computed later where the service is busy.
     visitors = content_of(stats)["data"]["total_visitors"] if stats.status == 200 else 0
     return {"is_seen": project["snippet_verified"] or visitors > 0, "visitors": visitors}
@@ -167,7 +168,3 @@ async def _form(
         platforms=words(Platform),
         currencies=sorted(CURRENCIES),
     )
-
-
-def _path(request: Request) -> str:
-    return f"/projects/{quote(request.path_params['project_id'], safe='')}"

@@ -7,6 +7,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.drafts.draft_form import (
     Form,
     body_of,
@@ -17,7 +18,7 @@ from api.dashboard.drafts.draft_form import (
     with_row,
 )
 from api.dashboard.drafts.draft_plan import plan_of, typed_plan
-from api.dashboard.drafts.draft_view import Shown, answer_form, project_path
+from api.dashboard.drafts.draft_view import Shown, answer_form
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
 from api.dashboard.drafts.form_fields import CHECKED
 from api.dashboard.drafts.form_rows import RowsError, row_counts, without_row
@@ -49,7 +50,7 @@ _SAVES: Final = 2
 async def show_new_draft(request: Request, session: SignedIn) -> Response:
     """Show the form of a new draft."""
     await require(request, session, WRITE_EXPERIMENTS)
-    await read(request, session, project_path(request))
+    await read(request, session, project_address(request))
     with typed_form(request) as typed:
         if typed is not None:
             return await answer_form(request, session, (await _read(request, typed))[0], is_typed=True)
@@ -90,14 +91,14 @@ async def send_new_draft(request: Request, session: SignedIn) -> Response:
     answer = await ask(
         request,
         session,
-        f"{project_path(request)}/experiments",
+        f"{project_address(request)}/experiments",
         method="POST",
         body=await on_page_thread(request, body_of, form),
         idempotency_key=sent.submission_key,
     )
     if answer.status == 201:
         created = content_of(answer)["data"]["id"]
-        return redirect(f"{project_path(request)}/experiments/{created}{_SAVING[action]}")
+        return redirect(f"{project_address(request)}/experiments/{created}{_SAVING[action]}")
     return await _refused(request, session, form, answer)
 
 

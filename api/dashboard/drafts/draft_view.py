@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypedDict
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.drafts.choice_words import CHOICE_WORDS
 from api.dashboard.drafts.draft_form import Form
 from api.dashboard.drafts.draft_plan import typed_plan
@@ -61,8 +61,8 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
         "draft.html",
         session=session,
         status=status,
-        project=project_path(request),
-        address=address_of(request) if experiment else f"{project_path(request)}/experiments/new",
+        project=project_address(request),
+        address=address_of(request) if experiment else f"{project_address(request)}/experiments/new",
         experiment=experiment,
         opened=opened,
         saved=saved,
@@ -92,11 +92,6 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
 
 async def _metrics(request: Request, session: SignedIn) -> list[dict[str, Any]]:
     """Read the metrics of the project that a goal can have."""
-    listed = await read(request, session, f"{project_path(request)}/metrics", {"per_page": _MOST_METRICS})
+    listed = await read(request, session, f"{project_address(request)}/metrics", {"per_page": _MOST_METRICS})
     metrics: list[dict[str, Any]] = listed["data"]
     return metrics
-
-
-def project_path(request: Request) -> str:
-    """Return the path of the project, which is that of its page and of its operations."""
-    return f"/projects/{quote(request.path_params['project_id'], safe='')}"

@@ -6,12 +6,12 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.drafts.field_problems import Problems, problems_of
 from api.dashboard.form_permissions import CHANGE_PROJECTS, MANAGE_KEYS, may, require
 from api.dashboard.forms import read_form
 from api.dashboard.operations import ask, content_of
 from api.dashboard.page_answers import render, signed_in
-from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.sessions import SignedIn
 from pipeline.erasure.person_erasure import IdType
 

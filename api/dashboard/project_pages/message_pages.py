@@ -7,11 +7,11 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import item_address, project_address
 from api.dashboard.form_permissions import CHANGE_PROJECTS, may
 from api.dashboard.forms import read_button
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render
-from api.dashboard.project_pages.addresses import item_address, project_address
 from api.dashboard.project_pages.record_form import FLAG
 from api.dashboard.project_pages.record_pages import ShownForm
 from api.dashboard.projects import PER_PAGE, pages_of

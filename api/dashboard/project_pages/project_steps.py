@@ -7,13 +7,13 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.drafts.field_problems import Problems, problems_of
 from api.dashboard.form_permissions import CHANGE_PROJECTS, require
 from api.dashboard.forms import read_form
 from api.dashboard.operations import ask, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
-from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.project_pages.record_form import NUMBER
 from api.dashboard.sessions import SignedIn
 

@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.bodies.reader import SUFFIXES
+from api.dashboard.addresses import project_address
 from api.dashboard.drafts.field_problems import Problems, problems_of
 from api.dashboard.form_permissions import CHANGE_PROJECTS, may
 from api.dashboard.forms import SUBMISSION, read_form
 from api.dashboard.operations import SentContent, ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
-from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.project_pages.sent_file import MOST_BYTES, read_file_form
 from api.dashboard.projects import PER_PAGE, pages_of
 from api.dashboard.sessions import SignedIn

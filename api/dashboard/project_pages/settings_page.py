@@ -6,10 +6,10 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.form_permissions import CHANGE_PROJECTS
 from api.dashboard.operations import read
 from api.dashboard.page_answers import signed_in
-from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.project_pages.record_form import FLAG, LINES, NUMBER, TEXT, RecordForm
 from api.dashboard.project_pages.record_pages import RecordPage, ShownForm, save_record, show_record
 from api.dashboard.sessions import SignedIn
