@@ -132,7 +132,7 @@ def test_a_washout_of_a_third_leaves_what_the_carry_over_says(washout: float, le
 @pytest.mark.many(seconds=50)
 @pytest.mark.parametrize("windows", [28, pytest.param(112, marks=pytest.mark.long(seconds=50))])
 def test_a_a_tests_of_windows_err_in_five_percent(windows: int) -> None:
-    runs = trials(40, 600)
+    runs = trials(20, 600)
     p_values = [
         judged(orders(windows, seed, noise=1.0, each=6), washout_minutes=WASHOUT).p_value
         for seed in range(runs)

@@ -44,7 +44,7 @@ def test_interval_leaves_out_zero_exactly_where_the_adjusted_p_decides(
     assert (significant == leaves_out).all()
 
 
-@examples(12, 200, seconds=20)
+@examples(6, 200, seconds=20)
 @given(COUNTS)
 def test_always_valid_interval_leaves_out_zero_exactly_where_its_p_decides(conversions: list[int]) -> None:
     found = judged(conversions, sequential="always_valid")

@@ -80,7 +80,7 @@ def test_tests_with_usual_lifts_warn_at_most_once_in_a_thousand_whatever_the_day
 ) -> None:
     rng = np.random.default_rng(8)
     lifts = np.exp(rng.normal(0.0, 0.1, 400))
-    each = trials(5, 14)
+    each = trials(3, 14)
     days = np.cumsum(
         [rng.binomial(visitors, [np.full(400, rate), rate * lifts]) for _ in range(each)], axis=0
     )

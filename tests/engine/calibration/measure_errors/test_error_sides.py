@@ -32,7 +32,7 @@ def errors_of(*cells: MeasureCell, runs: int) -> list[MeasureErrors]:
 
 
 def test_every_measure_keeps_its_bars_in_small_experiments() -> None:
-    found = errors_of(*SMALL, runs=60)
+    found = errors_of(*SMALL, runs=40)
     assert [one.name for one in found if one.missed] == []
     # All but the two of money that few return have figures, and some of them errors.
     judged = [one for one in found if one.figures]
@@ -90,9 +90,9 @@ def test_plain_welch_without_a_minimum_misses_its_bar(monkeypatch: pytest.Monkey
 
 def test_unlimited_skewness_makes_a_small_variant_win_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = cell_of("10% buy, lognormal 1.5", measure="revenue per order")
-    limited = errors_of(cell, runs=1_500)
+    limited = errors_of(cell, runs=1_000)
     monkeypatch.setattr(skewness, "LARGEST_SKEWNESS", np.inf)
-    unlimited = errors_of(cell, runs=1_500)
+    unlimited = errors_of(cell, runs=1_000)
     # Of 30,000 runs the unlimited test errs in 4.4%, and the limited one in 2.6%.
     assert limited[0].figures["better"].value <= 0.032
     assert unlimited[0].figures["better"].value >= limited[0].figures["better"].value + 0.01

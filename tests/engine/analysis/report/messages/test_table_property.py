@@ -62,7 +62,7 @@ def situations(draw: st.DrawFn) -> Situation:
 
 
 @given(situations())
-@examples(20, 150, seconds=8)
+@examples(12, 150, seconds=8)
 def test_sentences_of_random_situations_hold_together(situation: Situation) -> None:
     report = situation.report()
     assert report.primary is not None
