@@ -104,6 +104,17 @@ class ShownGoal(BaseModel):
     )
 
 
+class ShownHoldout(BaseModel):
+    """The place of a visitor in the holdout in force."""
+
+    holdout_id: str = Field(description="Id of the holdout.", examples=["hld_v7xk5qmtd4wr3chn6zp2"])
+    variant_id: str | None = Field(
+        description="Variant of the holdout; null for a visitor who was seen before it began.",
+        examples=["var_f3kq7xm2w5c4hn6d2tzp"],
+    )
+    is_held_out: bool = Field(description="Whether the visitor sees no test and no rollout.")
+
+
 class VisitAnswer(BaseModel):
     """Assignments of a visitor, who is counted once an exposure is tracked."""
 
@@ -113,6 +124,7 @@ class VisitAnswer(BaseModel):
     )
     rollouts: list[ShownRollout] = Field(description="Shipped variants of the page, which are not counted.")
     goals: list[ShownGoal] = Field(description="Goals that the page tracks.")
+    holdout: ShownHoldout | None = Field(None, description="Only while a holdout is in force.")
 
 
 class SdkConfig(BaseModel):
@@ -151,4 +163,9 @@ class SdkConfig(BaseModel):
         description="Shipped variants that everybody eligible gets, and nobody is counted for: as "
         "`experiments`, with the `experiment_id` of each, and one variant that takes all traffic.",
         examples=[[]],
+    )
+    holdout: dict[str, Any] | None = Field(
+        None,
+        description="Only while a holdout is in force: what its hash is made of, thresholds and variants.",
+        examples=[None],
     )

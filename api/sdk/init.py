@@ -40,7 +40,7 @@ async def answer_init(request: Request) -> Response:
     received = await read_request(request, services, partial(_read_visit, request))
     decided = await visit(services, received)
     visitor_id, url = decided.visitor.visitor_id, received.body.url
-    encode = partial(encode_answer, received.cached, visitor_id, decided.decisions, url)
+    encode = partial(encode_answer, received.cached, visitor_id, decided.decisions, url, decided.place)
     answer = encode() if _is_short(received) else await run_in_threadpool(encode)
     return Response(answer, media_type="application/json")
 

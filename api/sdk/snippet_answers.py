@@ -78,7 +78,7 @@ async def _build(cached: CachedProject, form: _Form) -> Configuration:
         (*cached.experiments, *cached.rollouts),
         sdk_key=sdk_key,
         with_definitions=with_definitions,
-        has_holdout=cached.holdout is not None,
+        holdout=cached.holdout,
     )
     return Configuration(content, needs_facts(content))
 

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from api.schemas.sdk import ShownChange, ShownGoal
 from engine.design.experiment import Experiment
+from engine.design.holdout import HoldoutPlace
 from engine.design.pages import covers_page
 from pipeline.assignment.decide import DecisionStatus, VariantDecision
 from pipeline.assignment.project_cache import CachedProject
@@ -42,6 +43,19 @@ class _Rollout(_Assignment, kw_only=True):
     rollout_id: str
 
 
+class _Holdout(msgspec.Struct):
+    """The schema `ShownHoldout`, fast to encode."""
+
+    holdout_id: str
+    variant_id: str | None
+    is_held_out: bool
+
+    @classmethod
+    def of(cls, place: HoldoutPlace) -> "_Holdout":
+        variant_id = None if place.variant is None else place.variant.id
+        return cls(place.holdout.id, variant_id, place.is_held)
+
+
 class _Answer(msgspec.Struct):
     """The schema `VisitAnswer`, fast to encode."""
 
@@ -49,6 +63,7 @@ class _Answer(msgspec.Struct):
     assignments: list[_Assignment]
     rollouts: list[_Rollout]
     goals: msgspec.Raw
+    holdout: _Holdout | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +93,16 @@ _parts_of: Final[WeakKeyDictionary[CachedProject, dict[str, _Parts]]] = WeakKeyD
 
 
 def encode_answer(
-    cached: CachedProject, visitor_id: str, decisions: Sequence[VariantDecision], url: str | None
+    cached: CachedProject,
+    visitor_id: str,
+    decisions: Sequence[VariantDecision],
+    url: str | None,
+    place: HoldoutPlace | None = None,
 ) -> bytes:
-    """Encode the assignments of a visitor on a page in a project's experiments, with goals and rollouts."""
+    """Encode the assignments of a visitor on a page in a project's experiments, with goals and rollouts.
+
+    `place` is that in the holdout in force.
+    """
     known = _parts_of.setdefault(cached, {})
     assignments: list[_Assignment] = []
     rollouts: list[_Rollout] = []
@@ -95,6 +117,8 @@ def encode_answer(
             goals.append(parts.goals)
         assignments.append(_Assignment(**_fields(decision, parts, url)))
     answer = _Answer(visitor_id, assignments, rollouts, msgspec.Raw(b"[" + b",".join(goals) + b"]"))
+    if place is not None:
+        answer.holdout = _Holdout.of(place)
     return _encode(answer)
 
 

@@ -37,26 +37,26 @@ def browser_config(
     *,
     sdk_key: str,
     with_definitions: bool = False,
-    has_holdout: bool = False,
+    holdout: Experiment | None = None,
 ) -> dict[str, Any]:
     """Build the configuration of a project's running and paused experiments, and of its rollouts, in order.
 
     `with_definitions` adds each experiment as it is stored, for servers, without what is of the team alone,
     and the thresholds of each weight epoch. Regular expressions are automata: the server decides on an
     experiment whose patterns are too large.
-    It decides on all of them while the project `has_holdout` in force, as it knows the visitors from before.
+    It decides on all of them while a `holdout` is in force, as it knows the visitors from before.
     `facts` are None: they are of a request.
     """
     given = list(experiments)
     live = [experiment for experiment in given if experiment.status in SERVED]
     automata = NumberedAutomata()
     described = [
-        _described(experiment, automata, by_server=has_holdout)
+        _described(experiment, automata, by_server=holdout is not None)
         | (_for_servers(experiment) if with_definitions else {})
         for experiment in live
     ]
     rollouts = [
-        _rolled_out(one, one.rollout, automata, by_server=has_holdout)
+        _rolled_out(one, one.rollout, automata, by_server=holdout is not None)
         | ({"definition": _definition(one)} if with_definitions else {})
         for one in given
         if one.rollout is not None and one.shipped is not None
@@ -75,7 +75,21 @@ def browser_config(
         "rollouts": rollouts,
         "automata": [automaton.as_json() for automaton in automata.automata],
         "experiments": described,
+    } | _held_by(holdout, with_definition=with_definitions)
+
+
+def _held_by(holdout: Experiment | None, *, with_definition: bool) -> dict[str, Any]:
+    """Describe the holdout in force, as an experiment that shows nothing."""
+    if holdout is None:
+        return {}
+    described = {
+        "id": holdout.id,
+        "salt": holdout.salt,
+        "bucketing_version": holdout.bucketing_version,
+        "thresholds": variant_thresholds(tuple(variant.weight for variant in holdout.variants)),
+        "variants": [{"id": one.id, "is_control": one.is_control} for one in holdout.variants],
     }
+    return {"holdout": described | ({"definition": _definition(holdout)} if with_definition else {})}
 
 
 def facts_of(client: Client, city: str | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from engine.design.experiment import Experiment
 from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.errors import InvalidDesignError
 from engine.typed_records import record_of
-from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
+from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide, meets_any
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
 
 logger: Final = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ class _Sent(msgspec.Struct):
     settings: dict[str, Any]
     experiments: list[dict[str, Any]]
     rollouts: list[dict[str, Any]] = []
+    holdout: dict[str, Any] | None = None
 
 
 _decode: Final = msgspec.json.Decoder(_Sent).decode
@@ -40,12 +41,13 @@ _decode: Final = msgspec.json.Decoder(_Sent).decode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Configuration:
-    """The live experiments and the rollouts of a project, by id and by test key."""
+    """The live experiments and the rollouts of a project, by id and by test key, and the holdout in force."""
 
     project_id: str
     time_zone: str
     settings: Mapping[str, Any]
     experiments: Mapping[str, Experiment]
+    holdout: Experiment | None = None
     _targeting: dict[str, Targeting] = field(default_factory=dict, init=False, repr=False)
     _unsettled: dict[str, Sequence[HashRange]] = field(default_factory=dict, init=False, repr=False)
 
@@ -61,7 +63,8 @@ class Configuration:
             raise UnreadableConfigurationError(f"the configuration cannot be read: {error}") from error
         experiments = list(_readable([*sent.experiments, *sent.rollouts]))
         by_name = {one.test_key: one for one in experiments} | {one.id: one for one in experiments}
-        return cls(sent.project_id, sent.time_zone, sent.settings, by_name)
+        holdouts = _readable([] if sent.holdout is None else [sent.holdout])
+        return cls(sent.project_id, sent.time_zone, sent.settings, by_name, next(iter(holdouts), None))
 
     def decide(  # noqa: PLR0913  # the rest is said by name
         self,
@@ -81,6 +84,13 @@ class Configuration:
         request = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
         decisions = decide(request, [experiment], self._targeting_of, stored, inherited)
         return decisions[0] if decisions else None
+
+    def meets_any(self, visitor: Visitor, *, now: datetime) -> bool:
+        """Return whether a running test or a rollout is for the visitor, as the service does."""
+        attributes = targeting_attributes(visitor, timezone=self.time_zone, now=now)
+        request = AssignmentRequest(visitor=visitor, attributes=attributes, forced={})
+        by_id = (one for name, one in self.experiments.items() if name == one.id)
+        return meets_any(request, by_id, self._targeting_of)
 
     def is_unsettled(self, experiment: Experiment, unit_id: str | None) -> bool:
         """Return whether the variant of a unit depends on the weights of the time when it came first."""

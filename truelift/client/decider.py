@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias, TypedDict
 
 from engine.design.experiment import Experiment
+from engine.design.holdout import HELD
 from engine.design.units import unit_id
 from pipeline.assignment.targeting_attributes import Visitor
 from truelift.client.assigned_variants import AssignedVariants
 from truelift.client.configuration import Configuration
 from truelift.client.decisions import DecidedVariants, Decision, decision_of
 from truelift.client.exchanges import Polling
+from truelift.client.holdout_places import UNKNOWN, HoldoutPlaces
 
 # Asks the service for the variants of a visitor, by experiment id; None where it does not answer.
 Ask: TypeAlias = Callable[[Visitor], Mapping[str, str] | None]
@@ -37,6 +39,7 @@ class Decider:
         self._polling = polling
         self._ask = ask
         self.decided = DecidedVariants()
+        self._places = HoldoutPlaces(self.decided)
 
     def decide(
         self, test_key: str, visitor: Visitor, *, assigned: Assigned | None, forced: str | None
@@ -49,6 +52,8 @@ class Decider:
         if experiment is None:
             reason = f"the project has no running, paused or shipped experiment {test_key!r}"
             return _excluded(test_key, visitor, reason)
+        if forced is None and (held := self._held_out(configuration, experiment, visitor)):
+            return held
         unit = _unit_id(experiment, visitor)
         decision = self._decide(configuration, experiment, visitor, assigned, forced)
         is_known = isinstance(assigned, AssignedVariants) and assigned.is_new_visitor and not visitor.user_id
@@ -62,15 +67,53 @@ class Decider:
             self.decided.remember(decision)
         return decision
 
+    def holdout_exposure(self, visitor: Visitor) -> tuple[str, str] | None:
+        """Return the ids of the holdout and the variant that the visitor is counted in from now on, once.
+
+        At the first decision while there is a test or a rollout for the visitor, in both variants alike.
+        """
+        configuration = self._polling.configuration
+        if configuration is None or (holdout := configuration.holdout) is None:
+            return None
+        place = self._places.find(holdout, visitor)
+        if place is None or not configuration.meets_any(visitor, now=datetime.now(UTC)):
+            return None
+        variant_id = self._places.take_exposure(place, visitor)
+        return None if variant_id is None else (holdout.id, variant_id)
+
+    def _held_out(
+        self, configuration: Configuration, experiment: Experiment, visitor: Visitor
+    ) -> Decision | None:
+        """Exclude a visitor who is held out, or of whom the service alone knows that, and has not told."""
+        holdout = configuration.holdout
+        if holdout is None:
+            return None
+        place = self._places.find(holdout, visitor)
+        if place is None:
+            answers = self._ask(visitor)
+            if answers is not None:
+                self.hold(visitor, answers)
+            place = self._places.find(holdout, visitor)
+        if place is None:
+            return _excluded(experiment.test_key, visitor, UNKNOWN)
+        return _excluded(experiment.test_key, visitor, HELD.reason) if place.is_held else None
+
     def hold(self, visitor: Visitor, answers: Mapping[str, str]) -> None:
         """Remember what the service has told of a visitor, as far as nobody else can tell it."""
+        configuration = self._polling.configuration
+        if configuration is not None and configuration.holdout is not None:
+            self._places.hold(configuration.holdout, visitor, answers)
         for _, experiment in self._unsettled(visitor):
             if (variant_id := answers.get(experiment.id)) is not None:
                 # Weights of experiments that assign other units than visitors never change.
                 self.decided.hold(experiment.id, visitor.visitor_id, None, variant_id)
 
     def has_unknown(self, visitor: Visitor) -> bool:
-        """Return whether there is an experiment in which the service alone knows the visitor's variant."""
+        """Return whether there is a holdout or an experiment of which only the service knows the variant."""
+        configuration = self._polling.configuration
+        holdout = None if configuration is None else configuration.holdout
+        if holdout is not None and self._places.find(holdout, visitor) is None:
+            return True
         return any(
             self._decide(configuration, experiment, visitor, None, None).status == "new"
             for configuration, experiment in self._unsettled(visitor)

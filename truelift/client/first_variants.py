@@ -11,6 +11,7 @@ import msgspec
 from pipeline.assignment.targeting_attributes import Visitor
 from truelift.client.back_off import BackOff
 from truelift.client.exchanges import OK, UNUSABLE, Answer
+from truelift.client.holdout_places import told_place
 
 logger: Final = logging.getLogger("truelift.client")
 
@@ -20,8 +21,14 @@ class _Assignment(msgspec.Struct):
     variant_id: str | None
 
 
+class _Holdout(msgspec.Struct):
+    holdout_id: str
+    variant_id: str | None
+
+
 class _Assignments(msgspec.Struct):
     assignments: list[_Assignment]
+    holdout: _Holdout | None = None
 
 
 _decode: Final = msgspec.json.Decoder(_Assignments).decode
@@ -54,29 +61,37 @@ class FirstVariants:
         return _encode({name: getattr(visitor, name) for name in names})
 
     def take(self, answer: Answer, now: float) -> Mapping[str, str] | None:
-        """Return the variant's id by experiment id, where there is one; None for an answer of no use."""
+        """Return the variant's id by experiment id, where there is one; None for an answer of no use.
+
+        The place in a holdout is by its id.
+        """
         if answer.status != OK:
             if answer.status not in UNUSABLE:
                 # What is wrong with one visitor says nothing about the others.
                 self.fail(str(answer), now, answer.headers)
             return None
         try:
-            found = _decode(answer.content).assignments
+            found = _decode(answer.content)
         except msgspec.MsgspecError as error:
             self.fail(f"the answer cannot be read: {error}", now)
             return None
         with self._lock:
             self.failure, self._not_before = None, 0.0
             self._back_off.after_success()
-        return {one.experiment_id: one.variant_id for one in found if one.variant_id is not None}
+        variants = {
+            one.experiment_id: one.variant_id for one in found.assignments if one.variant_id is not None
+        }
+        if found.holdout is None:
+            return variants
+        return {**variants, found.holdout.holdout_id: told_place(found.holdout.variant_id)}
 
     def fail(self, reason: str, now: float, headers: Mapping[str, str] | None = None) -> None:
         """Take a failure: nothing is asked for a while."""
         with self._lock:
             if self.failure != reason:
                 logger.warning(
-                    "visitors whose variant depends on earlier weights take no part, as the service does not "
-                    "tell their first variants: %s",
+                    "visitors whose variant depends on earlier weights, or on a holdout, take no part: the "
+                    "service does not tell their first variants: %s",
                     reason,
                 )
             self.failure = reason

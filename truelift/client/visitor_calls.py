@@ -84,7 +84,7 @@ class VisitorCalls:
         assigned: Assigned | None = None,
         forced: str | None = None,
     ) -> Decision:
-        """Decide the variant of a visitor in an experiment, by its test key or id, and count nobody.
+        """Decide the variant of a visitor in an experiment, by its test key or id, and count nobody in it.
 
         `attributes` are those of targeting and segments, and `url` is the page; an experiment that is bound
         to pages takes part without one. `assigned` are the variants that the visitor was given before:
@@ -92,9 +92,24 @@ class VisitorCalls:
         remembered. Where weights have changed and neither tells the variant, the service is asked once.
         `forced` is the id or name of a variant, for a preview. An experiment of users or accounts takes their
         ids from `user_id` or `attributes`. InvalidAttributesError for nested attributes.
+
+        While a holdout is in force, the service is asked once about those who may be held out, and the first
+        decision counts the visitor in the holdout, whatever it says.
         """
         visitor = a_visitor(visitor_id, user_id, url, attributes)
-        return self._decider.decide(test_key, visitor, assigned=assigned, forced=forced)
+        decision = self._decider.decide(test_key, visitor, assigned=assigned, forced=forced)
+        if forced is None and (exposure := self._decider.holdout_exposure(visitor)):
+            holdout_id, variant_id = exposure
+            self._send(
+                "exposure",
+                visitor_id,
+                experiment_id=holdout_id,
+                variant_id=variant_id,
+                user_id=user_id,
+                url=url,
+                attributes=attributes,
+            )
+        return decision
 
     def variant(self, test_key: str, visitor_id: str, **visit: Unpack[Visit]) -> str | None:
         """Return the name of the visitor's variant and record the exposure; None for the original.

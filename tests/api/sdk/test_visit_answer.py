@@ -1,13 +1,15 @@
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from api.schemas.sdk import ShownChange, ShownExperiment, ShownGoal, VisitAnswer
+from api.schemas.sdk import ShownChange, ShownExperiment, ShownGoal, ShownHoldout, VisitAnswer
 from api.sdk.visit_answer import encode_answer
 from engine.design.goal import Goal
+from engine.design.holdout import HoldoutPlace
 from engine.design.pages import covers_page
 from engine.design.variants import Change, Variant
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.project_cache import CachedProject, ProjectCache
+from tests.engine.design.test_holdout import a_holdout
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
 PAGE = "https://shop.example/checkout"
@@ -31,7 +33,7 @@ GOALS = (
 )
 
 
-def by_schema(visitor_id: str, decisions: list[VariantDecision]) -> bytes:
+def by_schema(visitor_id: str, decisions: list[VariantDecision], **holdout: ShownHoldout) -> bytes:
     """Encode the answer by the schemas of the OpenAPI document."""
     assignments = [
         ShownExperiment(
@@ -53,8 +55,9 @@ def by_schema(visitor_id: str, decisions: list[VariantDecision]) -> bytes:
         for one in decisions
         for goal in one.experiment.goals
     ]
-    answer = VisitAnswer(visitor_id=visitor_id, assignments=assignments, rollouts=[], goals=goals)
-    return answer.model_dump_json().encode()
+    answer = VisitAnswer(visitor_id=visitor_id, assignments=assignments, rollouts=[], goals=goals, **holdout)
+    # Without a holdout in force there is none.
+    return answer.model_dump_json(exclude=None if holdout else {"holdout"}).encode()
 
 
 def a_project(store: WorkingStore) -> CachedProject:
@@ -76,6 +79,20 @@ def test_the_answer_is_that_of_the_schema_byte_by_byte(tmp_path: Path) -> None:
     for chosen in (decisions, decisions[::-1], decisions[:1], []):
         for visitor_id in ("v1", ANY_TEXT):
             assert encode_answer(cached, visitor_id, chosen, PAGE) == by_schema(visitor_id, chosen)
+
+
+def test_the_place_in_a_holdout_is_told_while_it_is_in_force(tmp_path: Path) -> None:
+    with a_working_store(tmp_path) as store:
+        cached = a_project(store)
+    holdout = a_holdout()
+    for variant in (*holdout.variants, None):
+        place = HoldoutPlace(holdout, variant, is_known=True)
+        shown = ShownHoldout(
+            holdout_id=holdout.id,
+            variant_id=variant.id if variant else None,
+            is_held_out=variant is not None and variant.is_control,
+        )
+        assert encode_answer(cached, "v1", [], PAGE, place) == by_schema("v1", [], holdout=shown)
 
 
 def test_a_changed_project_is_answered_as_it_is_now(tmp_path: Path) -> None:

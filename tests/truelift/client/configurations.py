@@ -10,7 +10,9 @@ from pipeline.store.documents import document_of
 from truelift.client.exchanges import Answer
 
 
-def a_configuration(*experiments: Experiment, settings: Mapping[str, Any] | None = None) -> bytes:
+def a_configuration(
+    *experiments: Experiment, settings: Mapping[str, Any] | None = None, holdout: Experiment | None = None
+) -> bytes:
     """Encode a configuration with the definitions of some experiments."""
     return msgspec.json.encode(
         {
@@ -19,6 +21,7 @@ def a_configuration(*experiments: Experiment, settings: Mapping[str, Any] | None
             "time_zone": "UTC",
             "settings": settings or {"require_consent": False},
             "experiments": [{"id": one.id, "definition": document_of(one)} for one in experiments],
+            "holdout": None if holdout is None else {"definition": document_of(holdout)},
         }
     )
 
