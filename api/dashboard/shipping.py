@@ -6,6 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import project_address
 from api.dashboard.computed_results import compute_results
 from api.dashboard.decision_content import KEEP, DecisionContent, decision_content
 from api.dashboard.experiments import address_of
@@ -14,7 +15,6 @@ from api.dashboard.forms import SentForm, read_button, read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
-from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.sessions import SignedIn
 from engine.design.shipping import DECIDABLE
 
