@@ -229,15 +229,13 @@ def _bare_members(body: Schema) -> Schema:
 def _arguments(parameters: dict[str, dict[str, Any]], body: Schema) -> Schema:
     """Describe one flat object: the parameters and the members of the body side by side."""
     required = [argument for argument, parameter in parameters.items() if parameter.get("required")]
-    schema: Schema = {
+    # That no others are taken is left out, as of nested members: a call with one is told so.
+    return {
         "type": "object",
         "properties": {argument: _property(parameter) for argument, parameter in parameters.items()}
         | body.get("properties", {}),
         "required": required + body.get("required", []),
     }
-    if not body or body.get("additionalProperties") is False:
-        schema["additionalProperties"] = False
-    return schema
 
 
 def _property(parameter: dict[str, Any]) -> Schema:

@@ -30,7 +30,7 @@ class GroupExperiment(BaseModel):
     name: str
     status: Status
     percent: int = Field(description="Percent of the group's visitors.", examples=[30])
-    slots: list[GroupSlotRange]
+    slots: list[GroupSlotRange] = Field(description="Slots that it has, of 10,000.")
     is_rollout: bool = Field(description="Whether its rollout has them.")
     planned_end_at: datetime | None = Field(
         description="When the slots are given back by plan; null for no planned end."
@@ -58,7 +58,7 @@ class ExclusionGroup(BaseModel):
     project_id: str
     name: str = Field(description="Unique in the project.", examples=["Checkout pages"])
     free_percent: int = Field(description="Percent of its visitors that no experiment has.", examples=[70])
-    free_slots: list[GroupSlotRange]
+    free_slots: list[GroupSlotRange] = Field(description="Slots that no experiment has, of 10,000.")
     experiments: list[GroupExperiment] = Field(description="Experiments that have slots, oldest first.")
     created_at: datetime
     updated_at: datetime

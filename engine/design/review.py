@@ -82,7 +82,7 @@ class Review:
     note: Annotated[str | None, _Note] = None
     digest: Annotated[str, text(64)]
     changed_by: Annotated[str | None, _MemberId] = None
-    asked_at: Annotated[datetime, moment]
+    asked_at: Annotated[datetime, moment.described("Time of the request, in UTC.")]
     asked_by: Annotated[str, text(64)]
     asked_by_name: Annotated[str, text(255, least=0)]
     approved_at: Annotated[datetime | None, optional(moment)] = None

@@ -60,8 +60,7 @@ class Scene:
     channel_id: str
     link_id: str
     group_id: str
-    # Of operations on holdouts alone.
-    holdout_id: str | None = None
+    holdout_id: str
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of all of them."""
@@ -74,6 +73,7 @@ class Scene:
             self.channel_id,
             self.link_id,
             self.group_id,
+            self.holdout_id,
         )
 
     def ask(self, operation: Operation, token: str | None) -> httpx2.Response:
@@ -83,7 +83,7 @@ class Scene:
         id_ = self.run_id if "/runs/" in operation.path else id_
         id_ = self.metric_id if "/metrics/" in operation.path else id_
         id_ = self.group_id if "/groups/" in operation.path else id_
-        id_ = (self.holdout_id or id_) if "/holdouts/" in operation.path else id_
+        id_ = self.holdout_id if "/holdouts/" in operation.path else id_
         id_ = self.member_id if "/members/" in operation.path else id_
         id_ = self.webhook_id if "/webhooks/" in operation.path else id_
         id_ = self.channel_id if "/notification_channels/" in operation.path else id_
@@ -149,14 +149,11 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     channel_id = customer.a_channel(project).rpartition("/")[2]
     link_id = customer.post(f"{experiment}/share_links").json()["data"]["share_link"]["id"]
     group_id = customer.a_group(project).rpartition("/")[2]
+    holdout = customer.a_holdout(project)
+    # One in force cannot be deleted, and there can be no other.
+    customer.patch(holdout, {"to": NOW.isoformat()})
     ids = (key.id, run.id, metric_id, member.id, webhook_id, channel_id, link_id, group_id)
-    holdout_id = None
-    if "/holdouts/" in operation.path:
-        holdout = customer.a_holdout(project)
-        # One in force cannot be deleted.
-        customer.patch(holdout, {"to": NOW.isoformat()})
-        holdout_id = holdout.rpartition("/")[2]
-    return Scene(customer, project_id, experiment_id, *ids, holdout_id)
+    return Scene(customer, project_id, experiment_id, *ids, holdout.rpartition("/")[2])
 
 
 def test_operations_are_those_of_the_contract() -> None:
@@ -310,7 +307,7 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
     refusals: Refusals, operation: Operation
 ) -> None:
     scene = refusals.scene
-    prefixes = ("prj", "exp", "key", "run", "met", "mem", "whk", "chn", "shr")
+    prefixes = ("prj", "exp", "key", "run", "met", "mem", "whk", "chn", "shr", "grp", "hld")
     nowhere = Scene(scene.customer, *map(new_id, prefixes))
 
     def message_about(about: Scene) -> str:
