@@ -14,6 +14,7 @@ from api.schemas.envelopes import Single
 from api.schemas.experiments import ExperimentDetail
 from api.schemas.metrics import Metric as MetricAnswer
 from api.schemas.projects import Project as ProjectAnswer
+from engine.design.exclusion.exclusion_group import ExclusionGroup
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.project import Project
@@ -29,7 +30,7 @@ TAG_HEADER: Final[dict[str, Any]] = {
 _CHANGED: Final = "it has changed since it was read with this ETag; read it again before you write"
 
 ResultT = TypeVar("ResultT")
-RecordT = TypeVar("RecordT", Experiment, Project, Metric, Webhook)
+RecordT = TypeVar("RecordT", Experiment, Project, Metric, Webhook, ExclusionGroup)
 
 
 def encoded(experiment: Experiment) -> EncodedAnswer:
@@ -44,10 +45,12 @@ def tag(record: RecordT, answer: Response) -> RecordT:
     return record
 
 
-def _tag_of(record: Experiment | Project | Metric | Webhook) -> str:
+def _tag_of(record: Experiment | Project | Metric | Webhook | ExclusionGroup) -> str:
     if isinstance(record, Experiment):
         return encoded(record).tag
-    # How many experiments of a project run, and when a message was delivered, is not part of the record.
+    # How many experiments of a project run or have slots, and when a message was delivered, is no part of it.
+    if isinstance(record, ExclusionGroup):
+        return strong_tag(msgspec.json.encode(record))
     if isinstance(record, Webhook):
         # A channel's destination is in its facts only masked, so that another one may look the same.
         destination = b"" if record.kind == "webhook" else record.secret
@@ -63,7 +66,7 @@ class Precondition:
     if_match: str | None
     answer: Response
 
-    def require(self, record: Experiment | Project | Metric | Webhook) -> None:
+    def require(self, record: Experiment | Project | Metric | Webhook | ExclusionGroup) -> None:
         """Require the revision that was asked for, if any; ApiError `precondition_failed`."""
         if self.if_match is not None:
             current = _tag_of(record)

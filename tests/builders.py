@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.design.exclusion.exclusion_group import ExclusionGroup
+from engine.design.exclusion.group_slots import GroupSlots, SlotRange
 from engine.design.experiment import Experiment
 from engine.design.goal import Goal
 from engine.design.project import Project
@@ -77,6 +78,13 @@ def a_group(**overrides: Any) -> ExclusionGroup:
     times = {"created_at": STARTED, "updated_at": STARTED}
     defaults = {"id": "grp_1", "project_id": "prj_1", "name": "Checkout", **times}
     return ExclusionGroup(**{**defaults, "salt": overrides.get("id", "grp_1"), **overrides})
+
+
+def some_slots(first: int = 0, beyond: int = 3000, **overrides: Any) -> GroupSlots:
+    """Build the slots of an experiment, taken at its start."""
+    slots = (SlotRange(first=first, beyond=beyond),)
+    defaults = {"salt": "grp_1", "bucketing_version": 1, "slots": slots, "taken_at": STARTED}
+    return GroupSlots(**{**defaults, **overrides})
 
 
 def a_project(**overrides: Any) -> Project:

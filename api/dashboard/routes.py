@@ -40,6 +40,15 @@ from api.dashboard.project_pages.channel_pages import (
     show_new_channel,
 )
 from api.dashboard.project_pages.erasure_page import erase_person, show_erasure
+from api.dashboard.project_pages.group_pages import (
+    confirm_group_deletion,
+    create_group,
+    delete_group,
+    save_group,
+    show_group,
+    show_groups,
+    show_new_group,
+)
 from api.dashboard.project_pages.metric_pages import (
     confirm_metric_deletion,
     create_metric,
@@ -150,6 +159,13 @@ ROUTES: Final = (
     Route(_PROJECT + "/metrics/{item_id}", save_metric, methods=["POST"]),
     Route(_PROJECT + "/metrics/{item_id}/delete", confirm_metric_deletion),
     Route(_PROJECT + "/metrics/{item_id}/delete", delete_metric, methods=["POST"]),
+    Route(_PROJECT + "/groups", show_groups),
+    Route(_PROJECT + "/groups/new", show_new_group),
+    Route(_PROJECT + "/groups/new", create_group, methods=["POST"]),
+    Route(_PROJECT + "/groups/{item_id}", show_group),
+    Route(_PROJECT + "/groups/{item_id}", save_group, methods=["POST"]),
+    Route(_PROJECT + "/groups/{item_id}/delete", confirm_group_deletion),
+    Route(_PROJECT + "/groups/{item_id}/delete", delete_group, methods=["POST"]),
     Route(_PROJECT + "/compare", show_comparison),
     Route("/projects/{project_id}/experiments/new", show_new_draft),
     Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),

@@ -82,10 +82,11 @@ def _starting(request: Request, session: SignedIn) -> Starting:
     project: Project = project_in_path(request.path_params["project_id"], caller, catalog)
     experiment = experiment_in_path(request.path_params["experiment_id"], project, catalog)
     beside = catalog.experiments.of_project(project.id, TESTS)
+    use = catalog.exclusion_groups.of_experiment(experiment)
     previews = ((one.name, preview_address(experiment, one, project.url)) for one in experiment.variants)
     return Starting(
         experiment=experiment,
-        checks=start_checks(experiment, project, beside, now=utc_now()),
+        checks=start_checks(experiment, project, beside, use, now=utc_now()),
         previews=tuple(previews),
         lacking_yes=lacks_yes(experiment, "start", catalog.experiments.review_facts(experiment)),
     )

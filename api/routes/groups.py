@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Response
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -16,6 +16,7 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.preconditions import TAG_HEADER, PreconditionDep, documented_write, tag
 from api.routers import PREFIX, router_at
 from api.schemas.envelopes import Single
 from api.schemas.groups import ExclusionGroup
@@ -51,26 +52,30 @@ def create_group(
     return Single(data=ExclusionGroup.of(catalog.exclusion_groups.create(group, actor=caller.actor)))
 
 
-@router.get("/{id}")
+@router.get("/{id}", responses={200: {"headers": TAG_HEADER}})
 def get_group(
-    project: ProjectOfReadableExperiments, group_id: GroupId, catalog: CatalogDep
+    project: ProjectOfReadableExperiments, group_id: GroupId, catalog: CatalogDep, response: Response
 ) -> Single[ExclusionGroup]:
     """Get one exclusion group."""
-    return Single(data=ExclusionGroup.of(catalog.exclusion_groups.find(project.id, group_id)))
+    use = catalog.exclusion_groups.find(project.id, group_id)
+    tag(use.group, response)
+    return Single(data=ExclusionGroup.of(use))
 
 
-@router.patch("/{id}", responses=documented(*BODY_CODES), openapi_extra=taking(GROUP_INPUT.as_changes))
+@router.patch("/{id}", responses=documented_write(*BODY_CODES), openapi_extra=taking(GROUP_INPUT.as_changes))
 def update_group(
     caller: ExperimentsWriter,
     project: ProjectOfWritableExperiments,
     group_id: GroupId,
     body: JsonObject,
+    precondition: PreconditionDep,
     catalog: CatalogDep,
     now: Now,
 ) -> Single[ExclusionGroup]:
     """Rename an exclusion group."""
-    rename = partial(rename_group, fields=body, now=now)
+    rename = precondition.before(partial(rename_group, fields=body, now=now))
     changed = catalog.exclusion_groups.change(project.id, group_id, rename, actor=caller.actor)
+    precondition.tag(changed.group)
     return Single(data=ExclusionGroup.of(changed))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from engine.design.exclusion.slot_taking import GroupUse, slot_problems
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import lacks_to_start
 from engine.design.project import Project
@@ -25,11 +26,17 @@ class StartCheck:
 
 
 def start_checks(
-    experiment: Experiment, project: Project, beside: Sequence[Experiment], *, now: datetime
+    experiment: Experiment,
+    project: Project,
+    beside: Sequence[Experiment],
+    use: GroupUse | None = None,
+    *,
+    now: datetime,
 ) -> tuple[StartCheck, ...]:
-    """Check an experiment before its start; `beside` are the tests that run in its project."""
+    """Check an experiment before its start, beside the tests that run in its project and `use` its group."""
     return (
         *_missing(experiment, now),
+        *_slots(experiment, use),
         *_changes(experiment),
         _snippet(project),
         _others(experiment, project, beside),
@@ -51,6 +58,15 @@ def _missing(experiment: Experiment, now: datetime) -> Iterator[StartCheck]:
         goal = experiment.primary_goal
         decides = f"“{goal.name}” decides" if goal else "no goal decides"
         yield StartCheck("requirements", "ok", f"{len(experiment.variants)} variants; {decides}.")
+
+
+def _slots(experiment: Experiment, use: GroupUse | None) -> Iterator[StartCheck]:
+    problems = list(slot_problems(experiment, use))
+    for problem in problems:
+        yield StartCheck(problem.field, "missing", f"{problem.message[0].upper()}{problem.message[1:]}.")
+    if experiment.group is not None and use is not None and not problems:
+        share, free = experiment.group.percent, use.free_percent
+        yield StartCheck("group", "ok", f"It takes {share}% of “{use.group.name}”, of which {free}% is free.")
 
 
 def _changes(experiment: Experiment) -> Iterator[StartCheck]:

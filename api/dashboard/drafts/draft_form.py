@@ -15,6 +15,8 @@ from api.dashboard.drafts.form_fields import (
     CONDITION,
     CONFIG_KEYS,
     FIELDS,
+    GROUP_ID,
+    GROUP_PERCENT,
     NEW_ROWS,
     UNIT_KEY,
 )
@@ -106,7 +108,7 @@ def body_of(form: Mapping[str, str], *, before: Mapping[str, Any] | None = None)
     body: dict[str, Any] = {} if before is None else {rows: [] for rows in ("variants", "goals", "url_rules")}
     for path, value in form.items():
         pattern = pattern_of(path)
-        if pattern.startswith(("plan.", "unit", RULES)):
+        if pattern.startswith(("plan.", "unit", "group.", RULES)):
             continue
         if value or pattern in _REQUIRED:
             put(body, path, FIELDS[pattern](value))
@@ -118,6 +120,10 @@ def body_of(form: Mapping[str, str], *, before: Mapping[str, Any] | None = None)
     body[RULES] = _rules(form)
     if unit := form["unit"]:
         body["unit"] = {BY_ATTRIBUTE: form[UNIT_KEY]} if unit == BY_ATTRIBUTE else unit
+    if group_id := form[GROUP_ID]:
+        body["group"] = {"id": group_id, "percent": FIELDS[GROUP_PERCENT](form[GROUP_PERCENT])}
+    elif before is not None:
+        body["group"] = None
     for variant in body.get("variants", ()):
         # A list that is absent would stay as it was.
         variant.setdefault("changes", [])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from api.dashboard.drafts.form_fields import FIELDS
+from api.dashboard.drafts.form_fields import FIELDS, GROUP_ID, GROUP_PERCENT
 from api.dashboard.drafts.form_rows import row_counts
 from api.dashboard.drafts.ramp_fields import STEPS
 
@@ -51,7 +51,8 @@ def question_of(form: Mapping[str, str]) -> dict[str, Any]:
     steps = counts.get(STEPS, 0)
     # The first days of a ramp, which are slower, come on top.
     share = f"{STEPS}[{steps - 1}].percent" if steps else "traffic_allocation"
-    taking_part = FIELDS["traffic_allocation"](form[share])
-    if isinstance(asked.get("daily_visitors"), int | float) and isinstance(taking_part, int | float):
-        asked["daily_visitors"] *= min(max(taking_part, 0), 100) / 100
+    for path in (share, *([GROUP_PERCENT] if form[GROUP_ID] else [])):
+        taking_part = FIELDS["traffic_allocation"](form[path])
+        if isinstance(asked.get("daily_visitors"), int | float) and isinstance(taking_part, int | float):
+            asked["daily_visitors"] *= min(max(taking_part, 0), 100) / 100
     return {**asked, "variants": counts.get("variants", 0)}

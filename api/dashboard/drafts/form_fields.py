@@ -87,16 +87,19 @@ _STATISTICS: Final[Mapping[str, Reader]] = {
 # The choice of a unit that an attribute names, and the field of its key.
 BY_ATTRIBUTE: Final = "attribute"
 UNIT_KEY: Final = f"unit.{BY_ATTRIBUTE}"
+# The fields of an exclusion group: without an id, there is none.
+GROUP_ID: Final = "group.id"
+GROUP_PERCENT: Final = "group.percent"
 CONDITION: Final = "targeting_rules.root.children"
 FIELDS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("name", "test_key", "hypothesis", "type", "url", "url_match_type"), _text),
     **dict.fromkeys(("url_rules[].type", "url_rules[].match_type", "url_rules[].value"), _text),
-    **dict.fromkeys(("unit", UNIT_KEY), _text),
+    **dict.fromkeys(("unit", UNIT_KEY, GROUP_ID), _text),
     "public_variants": _flag,
     **dict.fromkeys(("traffic_strategy", "trigger", "trigger_selector", "analysis_method"), _text),
-    **dict.fromkeys(("traffic_allocation", "confidence_level"), _number),
     **dict.fromkeys((f"{STEPS}[].percent", f"{STEPS}[].hours"), _number),
     ON_HARM: _text,
+    **dict.fromkeys(("traffic_allocation", GROUP_PERCENT, "confidence_level"), _number),
     **dict.fromkeys(("scheduled_start_at", "scheduled_end_at"), _time),
     **dict.fromkeys(("stop_conditions.visitor_limit", "stop_conditions.conversion_limit"), _number),
     "stop_conditions.auto_stop_on_winner": _flag,

@@ -117,6 +117,12 @@ def first_slots(free: Iterable[SlotRange], number: int) -> tuple[SlotRange, ...]
     return tuple(found)
 
 
+def are_together(one: GroupSlots, other: GroupSlots) -> bool:
+    """Tell whether two experiments had their slots at the same time."""
+    is_later = one.released_at is None or other.taken_at < one.released_at
+    return is_later and (other.released_at is None or one.taken_at < other.released_at)
+
+
 @lru_cache(maxsize=4096)
 def hash_ranges(slots: tuple[SlotRange, ...]) -> tuple[HashRange, ...]:
     """Return the hashes of slots: the slot of a hash is (10,000 · hash) >> 32."""

@@ -23,6 +23,8 @@ FORMS = {
     "{project}/notification_channels/none": "projects:write",
     "{project}/metrics/new": "experiments:write",
     "{project}/metrics/none": "experiments:write",
+    "{project}/groups/new": "experiments:write",
+    "{project}/groups/none": "experiments:write",
     "/account/keys": "api_keys:write",
     "/account/members": "api_keys:write",
     "/account/members/nobody": "api_keys:write",

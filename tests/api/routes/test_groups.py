@@ -18,6 +18,10 @@ def test_a_group_is_created_listed_renamed_and_deleted(customer: Customer, proje
     customer.a_group(project, "Cart")
     listed: Any = customer.data_of(f"{project}/groups")
     assert [one["name"] for one in listed] == ["Checkout pages", "Cart"]
+    assert (
+        customer.call("PATCH", group, json={"name": "Late"}, headers={"If-Match": '"other"'}).status_code
+        == 412
+    )
     # What was read may be sent back.
     renamed = customer.patch(group, {**data, "name": "Home"}).json()["data"]
     assert renamed == {**data, "name": "Home", "updated_at": renamed["updated_at"]}

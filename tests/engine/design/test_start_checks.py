@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from engine.design.exclusion.group_slots import GroupShare
+from engine.design.exclusion.slot_taking import GroupUse
 from engine.design.start_checks import start_checks
 from engine.design.variants import Change, Variant
-from tests.builders import NOW, a_project, an_experiment
+from tests.builders import NOW, a_group, a_project, an_experiment, some_slots
 
 CHANGE = Change(id="c", selector="#buy", action="modify_text", value="Buy now")
 
@@ -21,6 +23,21 @@ def variants(*changes: tuple[Change, ...], **fields: Any) -> tuple[Variant, ...]
 def found(experiment: Any, *beside: Any, **project: Any) -> dict[str, tuple[str, str]]:
     checks = start_checks(experiment, a_project(**project), beside, now=NOW)
     return {one.code: (one.state, one.message) for one in checks}
+
+
+def test_slots_of_a_group_are_checked_before_the_start() -> None:
+    asking = an_experiment(group=GroupShare(id="grp_1", percent=40))
+    holder = an_experiment(
+        id="exp_2",
+        status="running",
+        group=GroupShare(id="grp_1", percent=70),
+        group_slots=some_slots(0, 7000),
+    )
+    free, full, gone = (
+        {one.code: one.state for one in start_checks(asking, a_project(), (), use, now=NOW)}
+        for use in (GroupUse(a_group(), []), GroupUse(a_group(), [holder]), None)
+    )
+    assert (free["group"], full["group.percent"], gone["group.id"]) == ("ok", "missing", "missing")
 
 
 @pytest.mark.parametrize(

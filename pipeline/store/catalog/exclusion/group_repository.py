@@ -6,13 +6,21 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from engine.design.exclusion.exclusion_group import ExclusionGroup
+from engine.design.exclusion.group_slots import are_together
 from engine.design.exclusion.slot_taking import GroupUse
+from engine.design.experiment import Experiment
 from engine.errors import InvalidDesignError, Problem
 from engine.validation.values import shown
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import GroupInUseError, NotFoundError
-from pipeline.store.catalog.exclusion.group_uses import GROUP_DOCUMENT, group_in, holders_in, use_of
+from pipeline.store.catalog.exclusion.group_uses import (
+    GROUP_DOCUMENT,
+    group_in,
+    holders_in,
+    members_in,
+    use_of,
+)
 from pipeline.store.catalog.project_lock import lock_project
 from pipeline.store.catalog.schema import exclusion_groups
 from pipeline.store.documents import document_of, value_from
@@ -48,6 +56,14 @@ class ExclusionGroups:
         with self._database.read() as connection:
             return use_of(connection, _require_group(connection, project_id, group_id))
 
+    def of_experiment(self, experiment: Experiment) -> GroupUse | None:
+        """Return the group that an experiment asks for, with its use; None without one that exists."""
+        if experiment.group is None:
+            return None
+        with self._database.read() as connection:
+            group = group_in(connection, experiment.project_id, experiment.group.id)
+            return None if group is None else use_of(connection, group)
+
     def of_project(self, project_id: str) -> list[GroupUse]:
         """List the groups of a project with their use, oldest first."""
         with self._database.read() as connection:
@@ -64,6 +80,23 @@ class ExclusionGroups:
         query = select(exclusion_groups.c.id).where(exclusion_groups.c.project_id == project_id)
         with self._database.read() as connection:
             return set(connection.scalars(query))
+
+    def together_with(self, experiment: Experiment) -> list[str]:
+        """List the ids of the other experiments that had slots of its group at the same time."""
+        own, share = experiment.group_slots, experiment.group
+        if own is None or share is None:
+            return []
+        with self._database.read() as connection:
+            found = list(members_in(connection, experiment.project_id, share.id))
+        return [
+            one.id
+            for one in found
+            if one.id != experiment.id
+            and one.group_slots is not None
+            and one.group is not None
+            and one.group.id == share.id
+            and are_together(own, one.group_slots)
+        ]
 
     def change(
         self,

@@ -31,14 +31,17 @@ def use_of(connection: Connection, group: ExclusionGroup) -> GroupUse:
 
 def holders_in(connection: Connection, project_id: str, text: str) -> Iterator[Experiment]:
     """Yield the experiments of a project that have slots and hold a text in their document, oldest first."""
+    return (one for one in members_in(connection, project_id, text) if slots_of(one))
+
+
+def members_in(connection: Connection, project_id: str, text: str) -> Iterator[Experiment]:
+    """Yield the experiments of a project that hold a text in their document, oldest first."""
     query = select(cast(experiments.c.document, Text)).where(
         experiments.c.project_id == project_id,
         cast(experiments.c.document, Text).contains(text, autoescape=True),
     )
     for document in connection.scalars(query.order_by(experiments.c.created_at, experiments.c.id)):
-        experiment = value_from(document, Experiment)
-        if slots_of(experiment):
-            yield experiment
+        yield value_from(document, Experiment)
 
 
 def given_slots(connection: Connection, experiment: Experiment) -> Experiment:

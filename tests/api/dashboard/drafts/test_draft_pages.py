@@ -363,3 +363,19 @@ def test_hostile_fields_are_texts(customer: Customer, project: str, browser: Tes
     assert "<script>alert" not in answer.text
     assert "goals[1]" not in answer.text
     assert form_token(answer) == form_token(page)
+
+
+def test_a_draft_takes_a_group_and_gives_it_up(browser: TestClient, customer: Customer, project: str) -> None:
+    draft = customer.an_experiment(project)
+    assert 'name="group.id"' not in browser.get(f"{draft}/edit").text
+    group_id = customer.a_group(project).rpartition("/")[2]
+    page = browser.get(f"{draft}/edit")
+    assert "Checkout pages: 100% free" in page.text
+    refused = send(browser, page, group__id=group_id, group__percent="many")
+    assert (refused.status_code, 'id="problem-group.percent"' in refused.text) == (422, True)
+    assert send(browser, page, group__id=group_id, group__percent="40").status_code == 303
+    assert customer.data_of(draft)["group"] == {"id": group_id, "percent": 40}
+    page = browser.get(f"{draft}/edit")
+    assert (fields_of(page)["group.id"], fields_of(page)["group.percent"]) == (group_id, "40")
+    assert send(browser, page, group__id="").status_code == 303
+    assert customer.data_of(draft)["group"] is None

@@ -53,6 +53,8 @@ def test_visitors_who_do_not_take_part_or_come_late_do_not_count() -> None:
         **{"traffic_allocation": "10", "ramp__steps[0]__percent": "5", "ramp__steps[1]__percent": "50"}
     )
     assert ramped.question.daily_visitors == half.question.daily_visitors
+    in_group = planned(traffic_allocation="50", group__id="grp_1", group__percent="20")
+    assert in_group.question.daily_visitors == 9330 / 10
     late = planned(**{"goals[0]__config__window": "7"})
     assert (late.answer.days or 0) == (every.answer.days or 0) + 7
     # Nobody's outcome is known after a week, so that a week finds nothing.
