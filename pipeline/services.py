@@ -116,7 +116,7 @@ def open_pipeline(
         runner = Runner(catalog, run_work(warehouse, rollup, snapshots), clock=clock)
         stack.callback(runner.close)
         verdicts = VerdictKeeper(catalog.kept_verdicts)
-        results = Results(warehouse, rollup, catalog.recorded_looks, settings, verdicts)
+        results = Results(warehouse, rollup, catalog, settings, verdicts)
         services = PipelineServices(
             settings=settings,
             lock=lock,

@@ -14,6 +14,7 @@ from api.errors import ERROR_CODES, ErrorCode
 from engine.analysis.comparison import pair_interactions
 from engine.analysis.health import (
     events,
+    group_overlap,
     identity_conflicts,
     implausible_lift,
     late_visits,
@@ -131,6 +132,7 @@ THRESHOLDS = [
     ("several_variants", f"from {several_variants.SEVERAL_VARIANTS_WARNING:.1%}"),
     ("several_units", f"over {several_variants.SEVERAL_VARIANTS_ALARM:.0%}"),
     ("identity_conflicts", f"from {identity_conflicts.IDENTITY_CONFLICTS_WARNING:.0%}"),
+    ("group_overlap", f"from {group_overlap.GROUP_OVERLAP_WARNING:.0%}"),
     ("measured_visitors", f"always-valid p < {SAMPLE_RATIO_ALARM}"),
     ("alike_before", f"p < {pre_period_balance.IMBALANCE_ALARM}"),
     ("bots", f"from {events.BOTS_WARNING:.0%}"),

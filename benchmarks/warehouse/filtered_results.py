@@ -72,7 +72,7 @@ def run(scale: float = 1.0) -> list[dict[str, Any]]:
         rollup = Rollup(warehouse, catalog, settings, last_seq_of=lambda _: 0)
         _publish(warehouse, int(10_000_000 * scale))
         verdicts = VerdictKeeper(catalog.kept_verdicts)
-        results = Results(warehouse, rollup, catalog.recorded_looks, settings, verdicts)
+        results = Results(warehouse, rollup, catalog, settings, verdicts)
         rows = [_compare(name, question, results, rollup, warehouse) for name, question in QUESTIONS.items()]
         rollup.close()
         warehouse.close()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from engine.design.exclusion.group_slots import SLOTS, number_of
 from engine.design.experiment import Experiment
 from engine.design.ramp_steps import coming_steps
 from engine.design.running_time import running_days
@@ -60,8 +61,15 @@ def traffic_pace(experiment: Experiment, *, days: float, now: datetime | None) -
     return TrafficPace(days=days, so_far=so_far, coming=tuple(coming))
 
 
+def eligible_percent(experiment: Experiment, *, now: datetime | None) -> float:
+    """Return the percent of eligible visitors who took part: of a group, those of its slots alone."""
+    taken = experiment.group_slots
+    share = 1.0 if taken is None else number_of(taken.slots) / SLOTS
+    return share * mean_allocation(experiment, now=now)
+
+
 def mean_allocation(experiment: Experiment, *, now: datetime | None) -> float:
-    """Return the percent of eligible visitors who took part, on average of the running time until `now`."""
+    """Return the traffic allocation on average of the running time until `now`."""
     steps = experiment.ramp_steps
     if now is None or not steps:
         return experiment.traffic_allocation

@@ -1,6 +1,6 @@
 """Evidence of an experiment from its published results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -35,6 +35,7 @@ from pipeline.results.segment_evidence import segment_evidence_of, segment_visit
 from pipeline.results.senders import read_senders
 from pipeline.results.unit_evidence import with_units
 from pipeline.results.visitor_values import covariates_of, values_of
+from pipeline.rollup.counting_rules import LEFT_OUT
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.goals.summed_goals import (
     goals_needing_values,
@@ -50,6 +51,7 @@ from pipeline.store.warehouse.largest_visitors import read_extremes
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
 from pipeline.store.warehouse.selected_visitors import SelectedVisitors
+from pipeline.store.warehouse.shared_visitors import count_shared
 from pipeline.store.warehouse.value_sums import SummedGoal, read_steps, read_value_sums
 from pipeline.store.warehouse.visitors import column_of
 
@@ -65,6 +67,8 @@ class Observation:
     experiment: Experiment
     published: Published
     as_of: datetime
+    # Other tests of its exclusion group that had slots at the same time.
+    together_with: Sequence[str] = ()
 
     def of_visitors(self, filters: SegmentFilters, *, days: range, timezone: str) -> Evidence:
         """Read the evidence of visitors who match `filters`, over at least `days` since 1970."""
@@ -99,6 +103,7 @@ class Observation:
             if is_part
             else read_other_currencies(visitors.cursor, self.experiment, self.published),
             funnels=self._funnels(visitors, kept),
+            in_other_tests=None if is_part else self._in_other_tests(),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=values,
@@ -109,6 +114,12 @@ class Observation:
         if not visitors.has_units:
             return found
         return with_units(visitors, self.experiment, self.published, found, cells, last)
+
+    def _in_other_tests(self) -> int | None:
+        if self.experiment.group_slots is None:
+            return None
+        ids = (self.everyone.cursor, self.experiment.id, self.together_with)
+        return count_shared(*ids, left_out=min(LEFT_OUT))
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""

@@ -41,7 +41,7 @@ from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.run import Rollup
 from pipeline.settings import Settings
 from pipeline.sources.watermarks import missing_sources
-from pipeline.store.catalog.recorded_looks import RecordedLooks
+from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
@@ -60,17 +60,15 @@ class Results:
         self,
         warehouse: Warehouse,
         rollup: Rollup,
-        looks: RecordedLooks,
+        catalog: Catalog,
         settings: Settings,
         verdicts: VerdictKeeper,
     ) -> None:
-        """Read `warehouse`, which `rollup` keeps up to date, and judge by the `looks` recorded so far.
-
-        `verdicts` are kept of each report of all visitors.
-        """
+        """Read `warehouse`, which `rollup` keeps up to date; `verdicts` keep those of all visitors."""
         self._warehouse = warehouse
         self._rollup = rollup
-        self._looks = looks
+        self._looks = catalog.recorded_looks
+        self._groups = catalog.exclusion_groups
         self.verdicts = verdicts
         self._data_dir = settings.data_dir
         self._fresh_read_seconds = settings.fresh_read_seconds
@@ -310,6 +308,7 @@ class Results:
         if experiment.started_at is None:
             yield None
             return
+        beside = self._groups.together_with(experiment)
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find(cursor, experiment.id)
             if published is None:
@@ -322,4 +321,4 @@ class Results:
                 yield None
                 return
             kind = Observation if published.sums_from is None else OutsideObservation
-            yield kind(everyone, experiment, published, read.fresh_at or published_at(published))
+            yield kind(everyone, experiment, published, read.fresh_at or published_at(published), beside)

@@ -80,7 +80,7 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
         targeting=targeting,
         keyed=[name for name, field in targeting.items() if field["requires_key"]],
         metrics=await _metrics(request, session),
-        groups=(await read(request, session, f"{project_path(request)}/groups"))["data"],
+        groups=(await read(request, session, f"{project_address(request)}/groups"))["data"],
         measure_keys=MEASURE_KEYS,
         choices_of=lambda path: CHOICES[pattern_of(path)],
         said_as=lambda path, one: CHOICE_WORDS.get(pattern_of(path), {}).get(one) or words(one),

@@ -7,11 +7,11 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.addresses import item_address, project_address
 from api.dashboard.form_permissions import WRITE_EXPERIMENTS, may
 from api.dashboard.forms import read_button
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
-from api.dashboard.project_pages.addresses import item_address, project_address
 from api.dashboard.project_pages.record_form import TEXT, RecordForm
 from api.dashboard.project_pages.record_pages import (
     RecordPage,

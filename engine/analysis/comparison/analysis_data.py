@@ -16,7 +16,7 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.experiment import Experiment
 from engine.design.running_time import running_days
-from engine.design.traffic_pace import mean_allocation, traffic_pace
+from engine.design.traffic_pace import eligible_percent, traffic_pace
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.moments import Moments
@@ -114,7 +114,7 @@ def prepare(
         beta_priors=_beta_priors(plan, evidence),
         expected_shares=_expected_shares(plan, evidence),
         days=days,
-        allocation=mean_allocation(experiment, now=now),
+        allocation=eligible_percent(experiment, now=now),
         sample=sample,
         looks=tuple(looks),
         deciding=deciding_visitors(evidence),

@@ -71,7 +71,8 @@ class Evidence:
     one conversion; `revenue[g, v]` the moments of cents per visitor (every visitor counted, zeros
     included; all zero for a goal that carries no money). `several_variants` visitors saw more
     than one variant, `identity_conflicts` are users with visitor ids of different variants, and `bots` were
-    flagged: none of these is counted anywhere else. `epochs` are the same
+    flagged: none of these is counted anywhere else. `in_other_tests` visitors were counted in another test of
+    the exclusion group, too; None where that is not known. `epochs` are the same
     totals by weight epoch, where weights changed; None where they never did. `segments`
     are the visitors of every segment, where they are known and these are the totals of all visitors. `values`
     are there where a goal is judged on more than counts and revenue, or the pre-period matters.
@@ -107,6 +108,7 @@ class Evidence:
     daily: DailyEvidence
     several_variants: int = 0
     identity_conflicts: int = 0
+    in_other_tests: int | None = None
     bots: int = 0
     as_of: datetime | None = None
     last_exposure_at: datetime | None = None

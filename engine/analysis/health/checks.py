@@ -8,6 +8,7 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.influence import Influence
 from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire, sources_imported
+from engine.analysis.health.group_overlap import group_overlap
 from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
 from engine.analysis.health.interacting_tests import interacting_tests
@@ -44,6 +45,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     several_variants,
     several_units,
     identity_conflicts,
+    group_overlap,
     measured_visitors,
     alike_before,
     bots,

@@ -144,6 +144,9 @@ CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
         "identity_conflicts": CheckWords(
             "Conflicts between devices", "The devices of a user saw the same variant."
         ),
+        "group_overlap": CheckWords(
+            "Exclusion group", "No visitor is in another test of the exclusion group."
+        ),
         "measured_visitors": CheckWords(
             "Visitors measured", "A goal is measured of the same share of every variant's visitors."
         ),

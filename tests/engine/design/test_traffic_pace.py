@@ -9,8 +9,8 @@ from engine.design.experiment import Experiment
 from engine.design.lifecycle import start
 from engine.design.ramp import Ramp, RampStep
 from engine.design.ramp_steps import take_next_step
-from engine.design.traffic_pace import TrafficPace, mean_allocation, traffic_pace
-from tests.builders import NOW, an_experiment
+from engine.design.traffic_pace import TrafficPace, eligible_percent, mean_allocation, traffic_pace
+from tests.builders import NOW, an_experiment, some_slots
 
 _DAY = timedelta(days=1)
 
@@ -25,6 +25,13 @@ def test_the_share_is_the_mean_of_the_running_time() -> None:
     assert mean_allocation(ramped(), now=NOW + 3 * _DAY) == pytest.approx((2 * 10 + 1 * 50) / 3)
     assert mean_allocation(replace(ramped(), status="running"), now=NOW) == 50
     assert mean_allocation(an_experiment(traffic_allocation=40), now=NOW) == 40
+
+
+def test_of_a_group_the_slots_take_part_alone() -> None:
+    in_group = replace(ramped(), group_slots=some_slots(0, 3000))
+    assert eligible_percent(in_group, now=NOW + 3 * _DAY) == pytest.approx(0.3 * 70 / 3)
+    assert traffic_pace(in_group, days=3.0, now=NOW) == traffic_pace(ramped(), days=3.0, now=NOW)
+    assert eligible_percent(an_experiment(traffic_allocation=40), now=NOW) == 40
 
 
 def test_traffic_grows_by_the_steps_to_come() -> None:
