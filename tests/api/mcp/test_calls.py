@@ -55,6 +55,23 @@ async def test_a_delete_returns_nothing(assistant: Assistant, customer: Customer
     assert customer.get(experiment).status_code == 404
 
 
+async def test_groups_are_part_of_the_tools_of_experiments(
+    assistant: Assistant, customer: Customer, project: str
+) -> None:
+    ids = {"project_id": project.rpartition("/")[2]}
+    group = (await assistant.call("create_experiment", **ids, name="Checkout", create_group=True))["data"]
+    assert (await assistant.call("list_experiments", **ids, groups=True))["data"] == [group]
+    own = {**ids, "group_id": group["id"]}
+    assert (await assistant.call("list_experiments", **own))["data"] == group
+    renamed = await assistant.call("create_experiment", **own, name="Cart", rename_group=True)
+    assert renamed["data"]["name"] == "Cart"
+    # Without the argument that asks for it, a group is neither renamed nor deleted.
+    await assistant.fail("create_experiment", "validation_error", **own, name="Home")
+    await assistant.fail("delete_experiment", "validation_error", **own)
+    assert await assistant.call("delete_experiment", **own, delete_group=True) is None
+    assert customer.get(f"{project}/groups").json()["data"] == []
+
+
 def without_id(error: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in error.items() if name != "request_id"}
 

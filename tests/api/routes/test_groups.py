@@ -16,7 +16,7 @@ def test_a_group_is_created_listed_renamed_and_deleted(customer: Customer, proje
     assert (data["name"], data["free_percent"], data["experiments"]) == ("Checkout pages", 100, [])
     assert data["free_slots"] == [{"first": 0, "beyond": 10000}]
     customer.a_group(project, "Cart")
-    listed: Any = customer.data_of(f"{project}/groups")
+    listed = customer.get(f"{project}/groups").json()["data"]
     assert [one["name"] for one in listed] == ["Checkout pages", "Cart"]
     assert (
         customer.call("PATCH", group, json={"name": "Late"}, headers={"If-Match": '"other"'}).status_code

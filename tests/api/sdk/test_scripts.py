@@ -92,6 +92,8 @@ def changing(*actions: str) -> list[dict[str, Any]]:
         ({"experiments": [{}]}, []),
         ({"experiments": [{"decided_by_server": True}]}, ["server_decisions"]),
         ({"experiments": [{"unsettled": [[0, 9]]}]}, ["server_decisions"]),
+        ({"experiments": [{"group": {}}]}, ["exclusion"]),
+        ({"experiments": [{"group": {}, "unsettled": [[0, 9]]}]}, ["server_decisions", "exclusion"]),
         ({"experiments": [{"targeting": {"operator": "and"}}]}, ["targeting"]),
         ({"experiments": [{"trigger": "click"}]}, ["triggers"]),
         ({"experiments": [{"trigger": "element_visible"}]}, ["changes", "triggers"]),

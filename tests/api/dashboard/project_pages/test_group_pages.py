@@ -17,7 +17,7 @@ def test_a_group_is_created_renamed_and_shown_with_its_use(
     assert (refused.status_code, 'id="problem-name"' in refused.text) == (422, True)
     answers = [send(browser, refused, {"name": HOSTILE}) for _ in range(2)]
     assert [one.headers.get("location") for one in answers] == [f"{project}/groups?saved=yes"] * 2
-    (group,) = customer.data_of(f"{project}/groups")
+    (group,) = customer.get(f"{project}/groups").json()["data"]
     path = f"{project}/groups/{group['id']}"
     taken = {"group": {"id": group["id"], "percent": 30}, "scheduled_end_at": "2099-01-01T00:00:00Z"}
     test = customer.an_experiment(project, name="One-page checkout", **taken)

@@ -58,6 +58,15 @@ def test_tests_of_a_group_take_the_first_free_slots_and_share_no_visitor() -> No
     assert exclusion.code == "outside_group_slots"
 
 
+def test_within_its_slots_a_test_splits_by_its_weights_and_traffic() -> None:
+    half = begun(a_draft(1, 30, traffic_allocation=50, weights=(1, 3)))
+    many = [assign(half, f"visitor {number}").variant for number in range(20_000)]
+    first, second = (many.count(one) for one in half.variants)
+    # 15% take part, and a quarter of these are in the control: within four standard errors.
+    assert abs(first + second - 3000) < 4 * (20_000 * 0.15 * 0.85) ** 0.5
+    assert abs(first - (first + second) / 4) < 4 * ((first + second) * 3 / 16) ** 0.5
+
+
 def test_a_first_assignment_wins_over_the_slots() -> None:
     first = begun(a_draft())
     outside = next(one for one in VISITORS if assign(first, one).variant is None)
