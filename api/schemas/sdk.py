@@ -155,8 +155,9 @@ class SdkConfig(BaseModel):
     )
     experiments: list[dict[str, Any]] = Field(
         description="Thresholds, pages, targeting and changes, with names and payloads of variants that are "
-        "public; `unsettled` ranges of hashes where weights have changed. With an API key `definition`, too: "
-        "the experiment as it is stored, and `epochs` of weights.",
+        "public; `unsettled` ranges of hashes where weights have changed; `group` with the hashes of an "
+        "exclusion group's slots. With an API key `definition`, too: the experiment as it is stored, and "
+        "`epochs` of weights.",
         examples=[[]],
     )
     rollouts: list[dict[str, Any]] = Field(

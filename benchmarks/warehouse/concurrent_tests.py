@@ -69,9 +69,10 @@ def _publish(warehouse: Warehouse, experiment: Experiment, number: int) -> None:
     rules = CountingRules.of(PROJECT)
     goals = len(experiment.goals)
     salt = int(experiment.id.removeprefix("exp_"))
+    day = epoch_days(STARTED.date())
     columns = "".join(
         f", CASE WHEN hash(concat('goal', {goal}, i)) % 10 = 0 THEN 0 END AS g{goal}_at, "
-        f"CASE WHEN hash(concat('goal', {goal}, i)) % 10 = 0 THEN {epoch_days(STARTED.date())} END AS g{goal}_day, "
+        f"CASE WHEN hash(concat('goal', {goal}, i)) % 10 = 0 THEN {day} END AS g{goal}_day, "
         f"CASE WHEN hash(concat('goal', {goal}, i)) % 10 = 0 THEN 1900 + i % 200 ELSE 0 END AS g{goal}_cents"
         for goal in range(goals)
     )

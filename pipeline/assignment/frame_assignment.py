@@ -79,7 +79,7 @@ def assign_frame(  # noqa: PLR0913  # all but the frame and the experiment have 
         InvalidDesignError: for an experiment that cannot be read.
 
     The service gives a visitor the same variant, unless the visitor had one before: an earlier variant stays
-    when traffic or targeting change.
+    when traffic or targeting change. One of an exclusion group takes the units of its slots alone.
     """
     design = _read(experiment)
     table = _table(frame)

@@ -36,6 +36,7 @@ from pipeline.settings import Settings
 from pipeline.sources import tables
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.spool import spool
+from pipeline.webhooks.webhook_messages import deliver_messages
 from tests.builders import NOW
 from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK
 from tests.pipeline.working_store import a_purchase, a_working_store, an_event, an_exposure
@@ -188,7 +189,7 @@ def move_by_schedule(services: PipelineServices) -> None:
 
 def deliver_all(services: PipelineServices) -> None:
     while services.catalog.deliveries.due(now=services.clock(), most=1):
-        jobs.deliver_messages(services)
+        deliver_messages(services)
 
 
 def send_messages(data_dir: Path, points: Points) -> None:
