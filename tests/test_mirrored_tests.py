@@ -22,6 +22,7 @@ TESTED_BY = {
     "engine/analysis/results/planned_sample.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "pipeline/erasure/event_tombstones.py": "tests/pipeline/snapshots/test_hourly_events.py",
     "api/cli/demo_past.py": "tests/api/cli/test_demo.py",
+    "api/dashboard/holdout_results.py": "tests/api/dashboard/test_programme.py",
     "api/dashboard/first_hour.py": "tests/api/dashboard/test_today.py",
     "api/cli/operation/handed_in_sums.py": "tests/api/cli/operation/test_file_rollup.py",
     "pipeline/store/source_databases/state_rows.py": "tests/pipeline/warehouse/test_state_tables.py",

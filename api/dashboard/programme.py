@@ -12,6 +12,7 @@ from starlette.responses import Response
 from api.dashboard.addresses import project_address
 from api.dashboard.experiment_list import page_in
 from api.dashboard.form_permissions import caller_of, refusals_as_pages
+from api.dashboard.holdout_results import read_newest_holdout
 from api.dashboard.listed_rows import Rows, rows_of
 from api.dashboard.operations import read
 from api.dashboard.page_answers import render, signed_in
@@ -47,7 +48,7 @@ class EndedTests:
 
 @signed_in
 async def show_programme(request: Request, session: SignedIn) -> Response:
-    """Show the win rate, all winners together, and each ended test with what was decided."""
+    """Show the win rate, all winners together, the newest holdout, and each ended test with its decision."""
     path = project_address(request)
     programme = (await read(request, session, f"{path}/programme"))["data"]
     with refusals_as_pages(request):
@@ -60,6 +61,7 @@ async def show_programme(request: Request, session: SignedIn) -> Response:
         programme=programme,
         tests=tests,
         decisions=DECISIONS,
+        held=await read_newest_holdout(request, session),
     )
 
 

@@ -63,9 +63,9 @@ def test_a_project_that_is_deleted_during_its_rollup_is_no_error(
     with_ids = Experiments.with_ids
 
     def delete_meanwhile(
-        experiments: Experiments, project_id: str, experiment_ids: Collection[str]
+        experiments: Experiments, project_id: str, experiment_ids: Collection[str], **kinds: bool
     ) -> list[Experiment]:
-        found = with_ids(experiments, project_id, experiment_ids)
+        found = with_ids(experiments, project_id, experiment_ids, **kinds)
         if project_id == deleted.id and project_id in ids:
             ids.remove(project_id)
             store.catalog.projects.delete(deleted.account_id, project_id, actor="test")

@@ -1,0 +1,57 @@
+"""Results of a project's newest holdout, as the page of the programme shows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from api.dashboard.form_permissions import READ_EXPERIMENTS, may
+from api.dashboard.operations import read
+from api.dashboard.project_pages.addresses import project_address
+from api.dashboard.sessions import SignedIn
+
+Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldGoal:
+    """A goal of a holdout: the control, which is held out, and all others."""
+
+    name: str
+    is_primary: bool
+    held: Answer
+    others: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldoutResults:
+    """A holdout with its goals, the primary one first, and the checks of its data that are not well."""
+
+    holdout: Answer
+    goals: tuple[HeldGoal, ...]
+    problems: tuple[str, ...]
+
+
+async def read_newest_holdout(request: Request, session: SignedIn) -> HoldoutResults | None:
+    """Read the newest holdout that has begun; None without one, and where the key may not read any."""
+    if not await may(request, session, READ_EXPERIMENTS):
+        return None
+    address = f"{project_address(request)}/holdouts"
+    listed = (await read(request, session, address))["data"]
+    holdout = next((one for one in listed if one["status"] != "scheduled"), None)
+    if holdout is None:
+        return None
+    results = (await read(request, session, f"{address}/{holdout['id']}/results"))["data"]
+    goals = (_goal(one, results["variants"][one["id"]]) for one in holdout["goals"])
+    return HoldoutResults(
+        holdout=holdout,
+        goals=tuple(sorted(goals, key=lambda one: not one.is_primary)),
+        problems=tuple(one["message"] for one in results["health"] if one["status"] in {"warning", "alarm"}),
+    )
+
+
+def _goal(goal: Answer, variants: list[Answer]) -> HeldGoal:
+    (held,) = (one for one in variants if one["is_control"])
+    (others,) = (one for one in variants if not one["is_control"])
+    return HeldGoal(name=goal["name"], is_primary=goal["is_primary"], held=held, others=others)
