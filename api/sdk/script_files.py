@@ -47,6 +47,8 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
         "targeting": bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
         "units": any(experiment.get("unit") for experiment in experiments),
         "triggers": any(experiment["trigger"] != "direct" for experiment in experiments),
+        # After those that it asks before itself.
+        "holdout": bool(config.get("holdout") and experiments),
     }
     return [name for name, is_it in is_needed.items() if is_it]
 

@@ -65,7 +65,7 @@ async def answer_snippet(request: Request, sdk_key: str) -> Response:
     services: VisitServices = request.app.state.services
     cached = await _served_project(request, services, sdk_key)
     await services.snippet_verification.see(cached, page_of(request))
-    configuration = await configuration_of(cached, sdk_key)
+    configuration = await configuration_of(cached, sdk_key, is_snippet=True)
     location = services.locations.locate(request.headers, client_address(request))
     encoded = configuration.encoded(Client.of_headers(request.headers, location), location.city)
     return await _script(

@@ -49,7 +49,7 @@ class Configuration:
         return self._encoded[key]
 
 
-_Form: TypeAlias = tuple[str, bool]
+_Form: TypeAlias = tuple[str, bool, bool]
 # By public key and form, as long as the version of the project is in use; requests that come while one is
 # built wait for the same worker thread.
 _configurations: Final[WeakKeyDictionary[CachedProject, dict[_Form, asyncio.Task[Configuration]]]] = (
@@ -58,11 +58,14 @@ _configurations: Final[WeakKeyDictionary[CachedProject, dict[_Form, asyncio.Task
 
 
 async def configuration_of(
-    cached: CachedProject, sdk_key: str, *, with_definitions: bool = False
+    cached: CachedProject, sdk_key: str, *, with_definitions: bool = False, is_snippet: bool = False
 ) -> Configuration:
-    """Return the configuration of a project for the holders of a key, as `browser_config` builds it."""
+    """Return the configuration of a project for the holders of a key, as `browser_config` builds it.
+
+    The snippet has a part that asks for the visitor's place in a holdout.
+    """
     known = _configurations.setdefault(cached, {})
-    form = (sdk_key, with_definitions)
+    form = (sdk_key, with_definitions, is_snippet)
     task = known.get(form)
     if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
         task = known[form] = asyncio.create_task(_build(cached, form))
@@ -71,7 +74,7 @@ async def configuration_of(
 
 
 async def _build(cached: CachedProject, form: _Form) -> Configuration:
-    sdk_key, with_definitions = form
+    sdk_key, with_definitions, is_snippet = form
     content = await run_in_threadpool(
         browser_config,
         cached.project,
@@ -79,6 +82,7 @@ async def _build(cached: CachedProject, form: _Form) -> Configuration:
         sdk_key=sdk_key,
         with_definitions=with_definitions,
         holdout=cached.holdout,
+        asks_for_place=is_snippet,
     )
     return Configuration(content, needs_facts(content))
 

@@ -31,32 +31,35 @@ SCHEMA: Final = 1
 FACTS: Final = ("country", "region", "city", "device_type", "browser", "os")
 
 
-def browser_config(
+def browser_config(  # noqa: PLR0913  # the rest is said by name
     project: Project,
     experiments: Iterable[Experiment],
     *,
     sdk_key: str,
     with_definitions: bool = False,
     holdout: Experiment | None = None,
+    asks_for_place: bool = False,
 ) -> dict[str, Any]:
     """Build the configuration of a project's running and paused experiments, and of its rollouts, in order.
 
     `with_definitions` adds each experiment as it is stored, for servers, without what is of the team alone,
     and the thresholds of each weight epoch. Regular expressions are automata: the server decides on an
     experiment whose patterns are too large.
-    It decides on all of them while a `holdout` is in force, as it knows the visitors from before.
+    It decides on all of them while a `holdout` is in force, as it knows the visitors from before, unless the
+    browser `asks_for_place` of the visitor in that before it decides itself.
     `facts` are None: they are of a request.
     """
     given = list(experiments)
+    by_server = holdout is not None and not asks_for_place
     live = [experiment for experiment in given if experiment.status in SERVED]
     automata = NumberedAutomata()
     described = [
-        _described(experiment, automata, by_server=holdout is not None)
+        _described(experiment, automata, by_server=by_server)
         | (_for_servers(experiment) if with_definitions else {})
         for experiment in live
     ]
     rollouts = [
-        _rolled_out(one, one.rollout, automata, by_server=holdout is not None)
+        _rolled_out(one, one.rollout, automata, by_server=by_server)
         | ({"definition": _definition(one)} if with_definitions else {})
         for one in given
         if one.rollout is not None and one.shipped is not None

@@ -46,6 +46,8 @@
  * @property {Variant[]} variants
  */
 
+/** @typedef {Pick<Experiment, "id" | "salt" | "bucketing_version" | "thresholds"> & { variants: { id: string, is_control: boolean }[] }} Holdout its first variant is held out */
+
 /**
  * @typedef {object} Settings
  * @property {string | null} cookie_domain
@@ -73,6 +75,7 @@
  * @property {import("./automaton.js").Automaton[]} automata
  * @property {Experiment[]} experiments
  * @property {Experiment[]} rollouts shipped variants, which everybody eligible gets
+ * @property {Holdout} [holdout] in force
  */
 
 export {};

@@ -139,6 +139,26 @@ def test_events_of_clients_count_by_the_place_that_the_service_knows(shop: Shop)
     assert counted(shop, holdout) == {"Held out": 1, "All others": 1}
 
 
+def test_browsers_get_what_asks_for_the_place_and_other_clients_ask_for_variants(shop: Shop) -> None:
+    client, key = shop.customer.client, {"X-SDK-Key": shop.sdk_key}
+
+    def config() -> dict[str, Any]:
+        found: dict[str, Any] = client.get("/api/v1/sdk/config", headers=key).json()
+        return found
+
+    def snippet() -> str:
+        return client.get(f"/sdk/v1/{shop.sdk_key}.js").text
+
+    assert "holdout" not in config()
+    assert "holdout" not in snippet()
+    holdout = hold(shop)
+    assert config()["holdout"]["id"] == holdout.id
+    assert [one["decided_by_server"] for one in config()["experiments"]] == [True]
+    assert f'"holdout":{{"id":"{holdout.id}"' in snippet()
+    assert '"decided_by_server":true' not in snippet()
+    assert "is_held_out" in snippet()
+
+
 def test_the_end_lets_held_visitors_in_and_keeps_the_results(shop: Shop) -> None:
     holdout = hold(shop)
     held = visitors(holdout, 0)[0]

@@ -103,6 +103,12 @@ def changing(*actions: str) -> list[dict[str, Any]]:
         ({"rollouts": [{"variants": changing("modify_text")}]}, ["rollouts", "changes"]),
         ({"automata": [{}]}, ["targeting"]),
         ({"settings": {"consent_source": "tcf"}}, ["consent"]),
+        ({"experiments": [{}], "holdout": {}}, []),
+        (
+            {"experiments": [{"unsettled": [[0, 9]]}], "holdout": {"id": "hld_1"}},
+            ["server_decisions", "holdout"],
+        ),
+        ({"holdout": {"id": "hld_1"}}, []),
     ],
 )
 def test_only_parts_that_are_needed_are_sent(content: dict[str, Any], parts: list[str]) -> None:
