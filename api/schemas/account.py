@@ -37,6 +37,7 @@ _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "key": ("api_key", _KEY),
     "prj": ("project", frozenset(Project.model_fields) - _NOISE),
     "exp": ("experiment", frozenset(ExperimentDetail.model_fields) - _NOISE),
+    "hld": ("holdout", frozenset(ExperimentDetail.model_fields) - _NOISE),
     "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
     "whk": ("webhook", frozenset({"url", "description", "events", "disabled_reason", "secret"})),
     "chn": (
@@ -59,6 +60,7 @@ SubjectType = Literal[
     "api_key",
     "project",
     "experiment",
+    "holdout",
     "metric",
     "webhook",
     "run",

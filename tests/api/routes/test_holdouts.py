@@ -171,6 +171,14 @@ def test_the_end_lets_held_visitors_in_and_keeps_the_results(shop: Shop) -> None
     assert assignment(shop, held)["status"] == "new"
     assert counted(shop, holdout) == {"Held out": 1, "All others": 0}
     assert shop.customer.call("DELETE", address).status_code == 204
+    query = {"subject_type": "holdout", "project_id": shop.project_id}
+    entries = shop.customer.get("/account/audit", **query).json()["data"]
+    assert [(one["subject_id"], one["action"]) for one in entries] == [
+        (holdout.id, "deleted"),
+        (holdout.id, "changed"),
+        (holdout.id, "created"),
+    ]
+    assert entries[1]["changes"]["status"] == ["running", "completed"]
     assert shop.customer.get(address).status_code == 404
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.design.holdout import SEEN_BEFORE
 from engine.design.project import Project
 from pipeline.assignment import pair_table
 from pipeline.assignment.first_assignments import FirstAssignments
@@ -201,3 +202,28 @@ def test_readers_in_threads_get_the_same_answer_while_the_store_is_read(
         return list(await asyncio.gather(*questions))
 
     assert asyncio.run(ask_at_once()) == [f"var_{key % 2}" for key in range(20)]
+
+
+def test_an_event_from_before_a_holdout_goes_before_all_places_in_it(
+    store: WorkingStore, project: Project, known: FirstAssignments
+) -> None:
+    holdout = AssignmentRule("hld_1", STARTED_US, ("held", "others", SEEN_BEFORE), is_holdout=True)
+
+    def a_view(visitor_key: int, occurred_at: int, received_at: int = STARTED_US + 9) -> EventRow:
+        row = a_row(visitor_key, None, "pageview", received_at)
+        return row._replace(experiment_id=None, occurred_at=occurred_at, event_id=f"v{visitor_key}")
+
+    def places(index: FirstAssignments) -> dict[int, str | None]:
+        found = (index.of_visitor(project.id, [holdout], key).variant_ids for key in range(1, 6))
+        return {key: one.get("hld_1") for key, one in enumerate(found, 1)}
+
+    exposures = (a_row(key, "held", received_at=STARTED_US + 5, experiment_id="hld_1") for key in (2, 3))
+    store.write(project, a_view(1, STARTED_US - 1), *exposures, a_view(4, STARTED_US))
+    assert places(known) == {1: SEEN_BEFORE, 2: "held", 3: "held", 4: None, 5: None}
+    # One that has waited in a browser since before.
+    asyncio.run(store.ingest.submit(project.id, [a_view(2, STARTED_US - 1), a_view(5, STARTED_US + 1)]))
+    assert places(known) == {1: SEEN_BEFORE, 2: SEEN_BEFORE, 3: "held", 4: None, 5: None}
+    known.write()
+    again = FirstAssignments(store.warehouse, store.ingest, store.settings)
+    assert places(again) == places(known)
+    again.close()

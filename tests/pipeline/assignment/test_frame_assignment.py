@@ -8,11 +8,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from engine.design.holdout import ALL_OTHERS, HELD_OUT, place_in
 from engine.design.reweighting import reweight
 from engine.errors import InvalidEvidenceError
 from pipeline.assignment.frame_assignment import assign_frame
 from pipeline.store.documents import document_of
 from tests.builders import STARTED, an_experiment
+from tests.engine.design.test_holdout import a_holdout
 from tests.pipeline.assignment.vector_frames import VectorFrame, vector_frames
 
 PLAIN = document_of(an_experiment(status="running"))
@@ -155,3 +157,14 @@ def test_names_that_have_quotes_are_names() -> None:
         found = assign_frame(connection.table("visits"), experiment, visitor='the "id"').pl()
     assert_frame_equal(found, wanted)
     assert len(set(wanted["assigned_variant"])) == 2
+
+
+def test_the_holdout_of_a_configuration_tells_who_is_held_out() -> None:
+    holdout = a_holdout(percent=10)
+    ids = [f"visitor-{number}" for number in range(200)]
+    frame = pl.DataFrame({"visitor_id": ids})
+    assigned = assign_frame(frame, {"id": holdout.id, "definition": document_of(holdout)}, variant="holdout")
+    held = assigned.filter(pl.col("holdout") == HELD_OUT)["visitor_id"].to_list()
+    assert held == [one for one in ids if place_in(holdout, one, None).is_held]
+    assert len(held) > 5
+    assert set(assigned["holdout"]) == {HELD_OUT, ALL_OTHERS}

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,8 +18,10 @@ from pipeline.jobs.lifecycle import (
     complete_with_winner,
     start_scheduled,
 )
+from pipeline.store.catalog.ids import new_id
 from pipeline.store.event_columns import EventRow
 from tests.builders import NOW, STARTED, a_goal
+from tests.engine.design.test_holdout import a_holdout
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure, now_of
 
 DAY = 24 * 60
@@ -229,3 +232,19 @@ def test_paused_experiment_waits_with_its_winner(store: WorkingStore, project: P
     store.write(project, *a_winner_among(experiment, buyers=(40, 160)))
     complete_with_winner(store.catalog, store.results, now=SECOND_WEEK)
     assert now_of(store, experiment).status == "paused"
+
+
+def test_a_holdout_begins_and_ends_at_its_times(store: WorkingStore) -> None:
+    project, begins, ends = store.add_project(), NOW + timedelta(days=1), NOW + timedelta(days=30)
+    times = {"scheduled_start_at": begins, "scheduled_end_at": ends}
+    fields = {"id": new_id("hld"), "project_id": project.id, "status": "scheduled", "started_at": None}
+    holdout = replace(a_holdout(), **fields, **times)
+    store.catalog.holdouts.create(project.id, lambda _: holdout, actor="test")
+    start_scheduled(store.catalog, now=NOW)
+    assert store.catalog.holdouts.get(project.id, holdout.id).status == "scheduled"
+    start_scheduled(store.catalog, now=begins)
+    complete_ended(store.catalog, now=begins)
+    running = store.catalog.holdouts.get(project.id, holdout.id)
+    assert (running.status, running.started_at) == ("running", begins)
+    complete_ended(store.catalog, now=ends)
+    assert last_change(store, holdout) == ("scheduled end", ["running", "completed"])
