@@ -17,7 +17,7 @@ from engine.design.lifecycle import OPEN
 from engine.design.project import Project
 from engine.design.units import is_clustered
 from engine.display.plain_data import plain_data
-from engine.stats.arrays import FloatArray, IntArray
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.typed_records import record_of
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.goals.summed_goals import all_goals
@@ -55,7 +55,8 @@ class _Rows:
     ids: IntArray
     variants: IntArray
     values: Mapping[str, FloatArray]
-    is_known: FloatArray
+    is_known: BoolArray
+    is_share: bool
 
 
 class NightlyInteractions:
@@ -189,9 +190,10 @@ def _read_part(tests: Sequence[_Test], part: KeyPart) -> tuple[list[_Rows], int]
             number,
             frame["variant"].to_numpy().astype(np.int64),
             {name: frame[name].to_numpy() for name in ("y", "d") if name in frame.columns},
-            frame["is_known"].to_numpy().astype(np.float64),
+            frame["is_known"].to_numpy(),
+            is_share=test.goal.column is None and not test.is_ratio,
         )
-        for number, frame in zip(ids, frames, strict=True)
+        for number, frame, test in zip(ids, frames, tests, strict=True)
     ], size
 
 
@@ -199,17 +201,24 @@ def _sums(  # both sides
     own: _Rows, at: IntArray, other: _Rows, other_at: IntArray, *, shape: tuple[int, int]
 ) -> dict[str, FloatArray]:
     """Sum up the goal of one test over visitors in both, by their variants."""
+    if not own.is_known.all():
+        is_known = own.is_known[at]
+        at, other_at = at[is_known], other_at[is_known]
     cell = own.variants[at] * shape[1] + other.variants[other_at]
-    known, y = own.is_known[at], own.values["y"][at]
-    weights = {"n": known, "valued": known * (y != 0), "y": known * y, "yy": known * y * y}
+    y = own.values["y"][at]
+    weights: dict[str, FloatArray | None] = {"n": None, "y": y}
+    if not own.is_share:
+        weights |= {"valued": (y != 0).astype(np.float64), "yy": y * y}
     if "d" in own.values:
         d = own.values["d"][at]
-        weights |= {"d": known * d, "dd": known * d * d, "dy": known * d * y}
+        weights |= {"d": d, "dd": d * d, "dy": d * y}
     size = shape[0] * shape[1]
-    return {
+    sums = {
         name: np.asarray(np.bincount(cell, one, size), np.float64).reshape(shape)
         for name, one in weights.items()
     }
+    # Values of 1 and 0 are their squares.
+    return {"valued": sums["y"], "yy": sums["y"], **sums} if own.is_share else sums
 
 
 def _add(totals: dict[str, FloatArray], sums: Mapping[str, FloatArray]) -> None:
