@@ -40,7 +40,7 @@ COUNTS = {
 EXPERIMENTS = tuple(COUNTS)[:10]
 COUNTED = tuple(COUNTS)[:8]
 OVER = ("banner", "gallery")
-# Not applicable to results that version 0.1 counted, as it knew neither the senders nor interactions of a night.
+# Not applicable to results that version 0.1 counted, without the senders and the nights of later ones.
 LEFT_OUT_CHECKS = {
     "interacting_tests",
     "bursts",

@@ -70,11 +70,12 @@ def _publish(warehouse: Warehouse, experiment: Experiment, number: int) -> None:
     goals = len(experiment.goals)
     salt = int(experiment.id.removeprefix("exp_"))
     day = epoch_days(STARTED.date())
+    converts = "hash(concat('goal', {goal}, i)) % 10 = 0"
     columns = "".join(
-        f", CASE WHEN hash(concat('goal', {goal}, i)) % 10 = 0 THEN 0 END AS g{goal}_at, "
-        f"CASE WHEN hash(concat('goal', {goal}, i)) % 10 = 0 THEN {day} END AS g{goal}_day, "
-        f"CASE WHEN hash(concat('goal', {goal}, i)) % 10 = 0 THEN 1900 + i % 200 ELSE 0 END AS g{goal}_cents"
+        f", CASE WHEN {converted} THEN 0 END AS g{goal}_at, CASE WHEN {converted} THEN {day} END AS g{goal}_day,"
+        f" CASE WHEN {converted} THEN 1900 + i % 200 ELSE 0 END AS g{goal}_cents"
         for goal in range(goals)
+        for converted in (converts.format(goal=goal),)
     )
     with warehouse.transaction() as cursor:
         visitors.recreate(cursor, experiment.id, goals=goals)
@@ -82,7 +83,7 @@ def _publish(warehouse: Warehouse, experiment: Experiment, number: int) -> None:
             f"""
             INSERT INTO {visitors.result_table("visitors", experiment.id)} BY NAME
             SELECT hash(i) AS visitor_key, hash(concat({salt}, ':', i)) % 2 AS variant, 0 AS first_exposed_at,
-              {epoch_days(STARTED.date())} AS first_day {columns} FROM range({number}) t(i)
+              {day} AS first_day {columns} FROM range({number}) t(i)
             """
         )
         published.publish(
