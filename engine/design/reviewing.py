@@ -27,7 +27,7 @@ from engine.vocabulary import ReviewPurpose, ReviewState, Status
 # Fields that steps of the life change, and no person: a yes to a start holds for a ramp's later steps, too.
 OF_ITS_LIFE: Final = (
     *("reviews", "updated_at", "status", "started_at", "completed_at", "conclusion", "rollout"),
-    *("ramp_steps", "weight_epochs", "pauses"),
+    *("ramp_steps", "weight_epochs", "pauses", "group_slots"),
 )
 # Statuses in which a start is reviewed; a paused experiment is to be resumed.
 STARTABLE: Final[tuple[Status, ...]] = (*UNSTARTED, "paused")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine.design.conclusion import ShipRequest
+from engine.design.exclusion.group_slots import GroupSlots, SlotRange
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import archive, complete, pause, resume, start
 from engine.design.ramp import Harm, Ramp, RampStep
@@ -112,6 +113,9 @@ def test_steps_of_the_life_are_no_change() -> None:
     assert (state_of(begun, begun.reviews[0]), begun.traffic_allocation) == ("approved", 100)
     paused = pause(begun, now=NOW)
     assert lacks_yes(paused, "start", FACTS) is None
+    slots = (SlotRange(first=0, beyond=5_000),)
+    taken = GroupSlots(salt="grp_1", bucketing_version=1, slots=slots, taken_at=NOW)
+    assert lacks_yes(replace(paused, group_slots=taken), "start", FACTS) is None
     edited = replace(paused, name="Another")
     assert "has changed" in (lacks_yes(edited, "start", FACTS) or "")
     again = approved(resume(paused, now=NOW), "ship")
