@@ -16,6 +16,7 @@ from api.dashboard.results_page.plot import Plot, day_words
 from api.dashboard.results_page.ramp_state import ramp_state
 from api.dashboard.results_page.segment_forest import SegmentForest, segment_forest
 from api.dashboard.results_page.time_charts import draw_change, draw_rate, draw_visitors
+from api.dashboard.results_page.trust_facts import last_visitor_at, split_words
 from api.dashboard.results_page.value_chart import ValueChart, draw_values, has_values
 from api.dashboard.results_page.verdict_facts import facts_of
 from engine.analysis.results.goal_limits import limits_of, row_status
@@ -124,6 +125,8 @@ def report_content(
             hides_money=hides_money,
         ),
         "dates": dates,
+        "split": split_words(report),
+        "last_visitor_at": last_visitor_at(report),
     }
 
 

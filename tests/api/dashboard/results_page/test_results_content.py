@@ -63,6 +63,9 @@ def test_the_page_answers_what_to_do_first_and_the_rest_after_it(
     assert '<path class="limit"' in page
     # What happened is told beside the chart.
     assert "hypothesis edited" in page
+    assert "Split 50.0 : 50.0 of 50 : 50<" in page
+    assert "Last visitor " in page
+    assert "For <b>all visitors of " in page
     assert "with a recorded look" not in page
     assert re.search(r"<b>Day 1</b> since \d+ \w{3} \d{4}<", page)
     customer.services.catalog.recorded_looks.add(path.rpartition("/")[2], a_look(1.0))
