@@ -7,7 +7,7 @@ from api.dashboard.computed_results import AskedResults
 from api.dashboard.interval_bar import Axis, axis_of
 from api.dashboard.results_page.goal_rows import VariantRow, bar_of, challengers
 from api.dashboard.results_page.plot import day_words
-from api.dashboard.results_page.results_content import leader_of
+from api.dashboard.results_page.results_content import leader_of, owner_of
 from api.dashboard.results_page.verdict_facts import Fact, facts_of
 from engine.analysis.results.goal_limits import row_status
 from engine.analysis.results.open_risks import open_risks
@@ -32,6 +32,7 @@ class DecisionContent:
     rows: Mapping[str, VariantRow] = field(default_factory=dict)
     axis: Axis | None = None
     facts: Sequence[Fact] = ()
+    owner: str | None = None
     passed: int = 0
     warnings: Sequence[HealthCheck] = ()
     risks: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +55,7 @@ def decision_content(asked: AskedResults) -> DecisionContent:
         rows={one.variant_id: _row(report, goal, one, axis) for one in compared},
         axis=axis,
         facts=facts_of(report, leader_of(report), reached_on=reached_on),
+        owner=owner_of(asked),
         passed=sum(one.status == "ok" for one in report.health),
         warnings=[one for one in report.health if one.status == "warning"],
         risks=_risks(report, goal),

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from api.dashboard.computed_results import AskedResults
 from api.dashboard.filter_form import filters_of
 from api.dashboard.interval_bar import axis_of
+from api.dashboard.listed_rows import DECIDABLE
 from api.dashboard.results_page.chart_notes import Note, annotations
 from api.dashboard.results_page.goal_rows import bar_of, challengers, goal_table
 from api.dashboard.results_page.plot import Plot, day_words
@@ -23,6 +24,7 @@ from engine.analysis.results.goal_limits import limits_of, row_status
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.results.variant_result import VariantResult
+from engine.analysis.results.verdict_words import VERDICT_WORDS
 from engine.local_days import local_day
 from pipeline.clock import utc_now
 from pipeline.store.catalog.errors import NotFoundError
@@ -88,7 +90,8 @@ def results_content(asked: AskedResults, page: PageAddress) -> dict[str, Any]:
         "forest": None if page.filters else _forest(asked, report, content["leader"]),
         "filters": filters_of(available, page.filters),
         "nights": [one.isoformat() for one in asked.nights()],
-        "owner": _owner(asked),
+        "owner": owner_of(asked),
+        "held_since": None if page.filters else _held_since(asked),
         # A part of the visitors has checks of its own.
         "ramp": None if page.filters else ramp_state(asked.experiment, report, now=utc_now()),
     }
@@ -246,7 +249,16 @@ def _forest(
     return segment_forest(segments, variant_id=leader.variant_id, margin=report.plan.minimum_effect)
 
 
-def _owner(asked: AskedResults) -> str | None:
+def _held_since(asked: AskedResults) -> str | None:
+    """Tell the day since which the verdict holds, where it waits for a decision or for the data."""
+    kept = asked.services.catalog.kept_verdicts.find(asked.experiment.id)
+    if kept is None or asked.experiment.conclusion or kept.verdict not in {*DECIDABLE, "fix_data"}:
+        return None
+    day = local_day(kept.since, asked.project.timezone)
+    return f"{VERDICT_WORDS[kept.verdict].label} since {day_words(day)} {day.year}"
+
+
+def owner_of(asked: AskedResults) -> str | None:
     """Name the first member to whom the experiment is assigned."""
     assigned = asked.experiment.assigned_user_ids
     try:

@@ -287,7 +287,7 @@ def test_the_keyboard_alone_creates_starts_and_decides(site: Site) -> None:
         page.keyboard.press("ArrowDown")
     reach(page, "Why? Kept with the result, for whoever asks in a year")
     page.keyboard.type("Too small to matter.")
-    reach(page, "Decide")
+    reach(page, "End undecided")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**{path}")
     assert site.customer.data_of(path)["conclusion"]["decision"] == "inconclusive"
@@ -300,7 +300,7 @@ def reach(page: Page, name: str) -> None:
         page.keyboard.press("Tab")
         found = page.evaluate(
             """() => { const one = document.activeElement;
-            return { name: (one.labels?.[0] ?? one).textContent.trim(),
+            return { name: (one.labels?.[0] ?? one).innerText.trim(),
               isSeen: one.matches(":focus-visible") && getComputedStyle(one).outlineStyle !== "none" } }"""
         )
         if found["name"] == name:

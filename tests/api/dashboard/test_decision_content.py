@@ -26,7 +26,9 @@ def asked(counts: Counts, *, is_finished: bool) -> Any:
     experiment = an_experiment(started_at=now - timedelta(days=10))
     evidence = replace(observed(list(counts[0]), list(counts[1])), as_of=now)
     report = analyze(experiment, evidence, now=now, is_finished=is_finished)
-    return SimpleNamespace(report=lambda: report, project=SimpleNamespace(timezone="UTC"))
+    return SimpleNamespace(
+        report=lambda: report, project=SimpleNamespace(timezone="UTC"), experiment=experiment
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,7 @@ def test_the_page_names_the_audience_the_facts_the_checks_and_the_variant_in_the
     assert "Decide about “Checkout button”</h1>" in page
     assert re.search(r"ship it · \+10\.0% Purchase, \S+ to \S+ at 95%", page)
     facts = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)", page))
+    assert facts["Owner"] == "not assigned"
     assert facts["For"] == "all visitors of shop.example"
     assert (facts["Goal"], facts["Safe to stop"], facts["Visitors"]) == ("Purchase", "No", "600")
     assert re.fullmatch(r"\d+ passed(, \d+ with a caveat)?", facts["Checks of the data"])
