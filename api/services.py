@@ -147,7 +147,7 @@ def open_services(
             page_threads=CapacityLimiter(PAGE_THREADS),
             kept_forms=KeptForms(),
             encoded_bodies=EncodedBodies(),
-            chart_pictures=ChartPictures(),
+            chart_pictures=ChartPictures(pipeline.rollup.publications),
             snippet_verification=SnippetVerification(pipeline.catalog),
             locations=locations,
             debug_tokens=DebugTokens.of(derive_secret(settings, PURPOSE), pipeline.catalog),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.chart_pictures import PICTURES
+from api.chart_pictures import PICTURES, ChartPictures
 from api.dashboard.computed_results import AskedResults, compute_results
 from api.dashboard.page_answers import HEADERS, signed_in
 from api.dashboard.page_errors import PageError
@@ -40,7 +40,8 @@ async def answer_chart(request: Request, session: SignedIn) -> Response:
     )
     form = parameters["form"]
     if form in PICTURES:
-        picture = await request.app.state.services.chart_pictures.draw(specification, form)
+        pictures: ChartPictures = request.app.state.services.chart_pictures
+        picture = await pictures.draw(parameters["experiment_id"], specification, form)
         name = f"{parameters['chart']}.{form}"
         headers = HEADERS | {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(picture, media_type=PICTURES[form], headers=headers)

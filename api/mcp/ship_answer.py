@@ -76,7 +76,7 @@ async def answer_ship(operation: Operation, arguments: Mapping[str, Any], reques
     content: list[TextContent | ImageContent] = [TextContent(text=ship_text(report))]
     has_changes = any(one.improvement is not None for goal in report.goals for one in goal.variants)
     if arguments.get("picture") and has_changes:
-        picture = await services.chart_pictures.draw(chart_improvements(report).to_dict(), "png")
+        picture = await services.chart_pictures.draw(place[ID], chart_improvements(report).to_dict(), "png")
         content.append(ImageContent(data=b64encode(picture).decode(), mime_type=PICTURES["png"]))
     return CallToolResult(content=list(content))
 

@@ -87,3 +87,24 @@ def test_what_is_larger_than_the_room_is_made_each_time() -> None:
 
     assert asyncio.run(ask()) == ()
     assert maker.made == [7, 7]
+
+
+def test_what_is_forgotten_is_made_again_also_where_it_was_being_made() -> None:
+    maker = Maker()
+
+    async def ask() -> tuple[bytes, ...]:
+        once = MadeOnce(300)
+        await once.get(7, maker.of(7))
+        begun = asyncio.create_task(once.get(8, maker.of(8)))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(once.forget, lambda key: key in {7, 8})
+        # Those who wait get it.
+        assert await begun == b"%100d" % 8
+        assert once.kept == ()
+        for key in (7, 8, 9, 9):
+            await once.get(key, maker.of(key))
+        return once.kept
+
+    # Of those that are dropped, no byte is counted.
+    assert asyncio.run(ask()) == tuple(b"%100d" % key for key in (7, 8, 9))
+    assert maker.made == [7, 8, 7, 8, 9]

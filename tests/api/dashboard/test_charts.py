@@ -1,10 +1,17 @@
 """Charts of an experiment's page, their pictures, and the export of its visitors."""
 
+import asyncio
 import subprocess
+from unittest.mock import Mock
 
 import pytest
 from fastapi.testclient import TestClient
 
+from api import chart_pictures
+from api.chart_pictures import ChartPictures
+from pipeline.rollup.publications import Publications
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.published import Published
 from tests.api.customers import Customer
 from tests.api.dashboard.conftest import SignIn
 from tests.api.dashboard.test_experiments import send_visitors
@@ -72,3 +79,30 @@ def test_visitors_and_charts_are_exported(
     assert browser.get(f"{experiment}/export?device_type=nonsense").status_code == 422
     reader = sign_in(customer.with_key("experiments:read").token)
     assert reader.get(f"{experiment}/export?format=csv").status_code == 403
+
+
+def test_pictures_go_with_the_results_and_the_project_that_they_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[bytes] = []
+
+    def draw(content: bytes, _form: str) -> bytes:
+        drawn.append(content)
+        return content
+
+    monkeypatch.setattr(chart_pictures, "_picture", draw)
+    publications = Publications(Mock(spec=Warehouse))
+    pictures = ChartPictures(publications)
+
+    async def draw_both() -> None:
+        for experiment in ("exp_1", "exp_2"):
+            await pictures.draw(experiment, {"of": experiment}, "png")
+
+    asyncio.run(draw_both())
+    with publications.replacing(["exp_1"]) as only_records:
+        only_records["exp_1"] = Mock(spec=Published)
+    asyncio.run(draw_both())
+    assert len(drawn) == 2
+    with publications.replacing(["exp_1"]):
+        pass
+    assert pictures.kept == (b'{"of": "exp_2"}',)
+    asyncio.run(draw_both())
+    assert len(drawn) == 3
