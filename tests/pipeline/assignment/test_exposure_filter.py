@@ -1,6 +1,5 @@
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,13 +10,12 @@ from pipeline.events.decode import DecodedEvents
 from pipeline.events.rejections import EventResult
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.events import table_name
-from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
+from tests.pipeline.working_store import WorkingStore, an_exposure
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 @pytest.fixture

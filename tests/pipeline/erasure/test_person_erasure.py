@@ -27,6 +27,11 @@ from tests.pipeline.uncompressed_copies import uncompressed
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def files_with(folder: Path, copies: Path, name: str) -> set[str]:
     """List the files below a folder that have an id, or its key, in their uncompressed bytes."""
     sought = (name.encode(), hash64(name).to_bytes(8, "little"))

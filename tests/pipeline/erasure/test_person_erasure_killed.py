@@ -16,6 +16,11 @@ from tests.pipeline.erasure.erased_persons import erase_visitor, fill
 from tests.pipeline.working_store import WorkingStore, an_exposure
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def test_an_erasure_that_failed_is_completed_the_next_time(
     store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:

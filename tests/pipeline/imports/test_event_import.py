@@ -19,6 +19,11 @@ PAGE = "pageview,v1,https://shop.example/,2001-01-01T00:00:00Z\n"
 OTHER = "pageview,v2,https://shop.example/,\n"
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def a_file(folder: Path, *rows: str, name: str = "events.csv") -> Path:
     path = folder / name
     path.write_text(HEADER + "".join(rows))

@@ -20,6 +20,11 @@ LATE = [Row("v1", "A", 8, 1, 2.0), Row("v2", "B", 9, 0, 0.0)]
 EARLY = [Row("v3", "A", 2, 0, 1.0), Row("v4", "B", 3, 1, 0.0)]
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def test_an_earlier_visitor_of_a_later_file_moves_the_start_back(
     tmp_path: Path, store: WorkingStore, project: Project
 ) -> None:

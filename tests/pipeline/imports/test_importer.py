@@ -20,6 +20,11 @@ from tests.pipeline.working_store import WorkingStore
 CSV = "visitor,arm,bought\nv1,A,1\nv2,B,0\nv3,B,maybe\n"
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def import_csv(path: Path, store: WorkingStore, project: Project, *, control: str = "A") -> Imported:
     columns = VisitorColumns(variant="arm", goals={"bought": "custom_event"}, visitor="visitor")
     files = VisitorTables(tables=find_tables([str(path)]), columns=columns, name="Checkout", control=control)

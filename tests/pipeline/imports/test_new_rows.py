@@ -27,6 +27,11 @@ OTHERS = [Row(f"w{i}", "AB"[i % 2], 1 + i % 9, int(i % 4 == 0), (i * 37 % 41) + 
 ANONYMOUS: dict[str, Any] = {"visitor": None}
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def visitors(store: WorkingStore, project: Project) -> int:
     return sum(arm[0] for arm in totals(store, project)["bought"].values())
 

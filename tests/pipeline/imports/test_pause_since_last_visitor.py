@@ -1,6 +1,4 @@
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -9,15 +7,14 @@ from engine.design.pauses import Pause
 from engine.design.running_time import running_days
 from pipeline.imports.imported_experiment import pause_since_last_visitor
 from tests.builders import STARTED
-from tests.pipeline.working_store import WorkingStore, a_working_store
+from tests.pipeline.working_store import WorkingStore
 
 DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 def imported(store: WorkingStore, experiment: Experiment, *, last: datetime | None, now: datetime) -> float:

@@ -28,6 +28,11 @@ from tests.pipeline.working_store import WorkingStore
 EXPOSED, ORDERED = shop_rows(300)
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
     return path

@@ -30,6 +30,11 @@ LATER = NOW + timedelta(seconds=30)
 SECOND_WEEK = STARTED + timedelta(days=7)
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def at_limits(store: WorkingStore, *, now: datetime = NOW) -> None:
     for limit in (VISITOR_LIMIT, CONVERSION_LIMIT):
         complete_at(limit, store.catalog, store.results, now=now)

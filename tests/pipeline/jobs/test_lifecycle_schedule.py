@@ -16,6 +16,11 @@ from tests.pipeline.working_store import WorkingStore, now_of
 LATER = NOW + timedelta(seconds=30)
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def test_start_that_is_late_counts_from_when_it_happened(store: WorkingStore, project: Project) -> None:
     end = NOW + timedelta(days=2)
     experiment = store.add_experiment(

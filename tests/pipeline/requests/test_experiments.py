@@ -1,18 +1,14 @@
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from engine.errors import InvalidDesignError
 from pipeline.requests.experiments import create_draft, revise_draft
 from tests.builders import NOW
-from tests.pipeline.working_store import WorkingStore, a_working_store
+from tests.pipeline.working_store import WorkingStore
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 def fields(**overrides: object) -> dict[str, object]:

@@ -1,6 +1,4 @@
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,15 +8,14 @@ from engine.design.project import Project
 from engine.design.reweighting import reweight
 from engine.local_days import epoch_microseconds
 from tests.builders import STARTED, a_goal
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_exposure
 
 HOUR = 60
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 @pytest.fixture

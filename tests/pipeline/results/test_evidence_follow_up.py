@@ -1,9 +1,7 @@
 """Days since exposure: which are counted, and which are not over."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -12,15 +10,14 @@ from engine.design.project import Project
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
 from tests.builders import STARTED, a_goal
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 DAY = 24 * 60
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 def running(store: WorkingStore, **overrides: object) -> tuple[Project, Experiment]:

@@ -18,6 +18,11 @@ YEN = a_goal(id="goal_y", name="Yen", goal_type="revenue", is_primary=False, con
 
 
 @pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
+@pytest.fixture
 def project(store: WorkingStore) -> Project:
     return store.add_project()
 

@@ -3,10 +3,17 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from engine.design.project import Project
 from pipeline.store.catalog.runs.run_record import Kind, Run
 from tests.builders import NOW, STARTED
 from tests.pipeline.working_store import WorkingStore, an_exposure
+
+
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 def carried_out(store: WorkingStore, project: Project, kind: Kind, **parameters: Any) -> Run:

@@ -28,6 +28,11 @@ LOOKBACK = {
 }
 
 
+@pytest.fixture
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
 def order(path: Path, *days_ago: int) -> None:
     """Add orders with their times in a column of each type."""
     with duckdb.connect(str(path)) as shop:
