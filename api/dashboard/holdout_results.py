@@ -6,9 +6,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from api.dashboard.addresses import project_address
 from api.dashboard.form_permissions import READ_EXPERIMENTS, may
 from api.dashboard.operations import read
-from api.dashboard.project_pages.addresses import project_address
 from api.dashboard.sessions import SignedIn
 
 Answer = Mapping[str, Any]

@@ -14,7 +14,10 @@ from api.dashboard.sessions import SignedIn
 from api.deps import project_in_path
 from api.services import Services
 from engine.analysis.results.kept_verdict import KeptVerdict
+from engine.design.experiment import Experiment
 from engine.design.lifecycle import STARTED
+from engine.design.traffic_pace import eligible_percent
+from pipeline.clock import utc_now
 from pipeline.store.catalog.experiment_listings import Wanted
 
 # Tests that are looked at, the newest first.
@@ -26,7 +29,7 @@ _LEAST_DAYS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class UsualNumbers:
-    """The numbers of a test: its name, its primary goal with the rate in percent, and visitors a day."""
+    """The numbers of a test: its name, its goal with the rate in percent, and eligible visitors a day."""
 
     name: str
     goal: str
@@ -57,14 +60,22 @@ def _find(request: Request, session: SignedIn) -> UsualNumbers | None:
     project = project_in_path(request.path_params["project_id"], caller, catalog)
     wanted = Wanted(project_ids=[project.id], statuses=STARTED, sort="-started_at")
     found = catalog.experiment_listings.verdicts(wanted, per_page=_MOST).items
-    return next(
-        (numbers for one in found if one.kept and (numbers := _numbers(one.experiment.name, one.kept))), None
-    )
-
-
-def _numbers(name: str, kept: KeptVerdict) -> UsualNumbers | None:
-    days = kept.plan.running_days or 0.0
-    if kept.visitors < _LEAST_VISITORS or days < _LEAST_DAYS or not 0 < kept.conversions < kept.visitors:
+    chosen = next(((one.experiment.id, one.kept) for one in found if one.kept and _is_enough(one.kept)), None)
+    if chosen is None:
         return None
-    rate, daily = 100 * kept.conversions / kept.visitors, kept.visitors / days
-    return UsualNumbers(name, kept.goal_name, f"{rate:.3g}", f"{daily:.0f}")
+    experiment_id, kept = chosen
+    return _numbers(catalog.experiments.get(project.id, experiment_id), kept)
+
+
+def _is_enough(kept: KeptVerdict) -> bool:
+    days = kept.plan.running_days or 0.0
+    is_large = kept.visitors >= _LEAST_VISITORS and days >= _LEAST_DAYS
+    return is_large and 0 < kept.conversions < kept.visitors
+
+
+def _numbers(experiment: Experiment, kept: KeptVerdict) -> UsualNumbers:
+    """Take the rate, and the eligible visitors a day, of whom the test may have had a part."""
+    share = eligible_percent(experiment, now=experiment.completed_at or utc_now()) / 100
+    daily = kept.visitors / (kept.plan.running_days or _LEAST_DAYS)
+    rate = 100 * kept.conversions / kept.visitors
+    return UsualNumbers(experiment.name, kept.goal_name, f"{rate:.3g}", f"{daily / (share or 1.0):.0f}")

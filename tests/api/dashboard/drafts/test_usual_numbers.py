@@ -1,5 +1,6 @@
 """Usual numbers: a new draft is planned by those of the newest test that has enough."""
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.api.customers import Customer
@@ -38,6 +39,15 @@ def test_a_new_draft_starts_with_the_numbers_of_the_newest_test(
     )
     again = fields_of(browser.get(f"{saved.headers['location']}/edit"))
     assert (again["statistics.minimum_effect_percent"], again["plan.baseline_rate"]) == ("4", "5.45")
+    # A test that takes half of the visitors has seen half of them.
+    listed = customer.get(f"{project}/experiments").json()["data"]
+    test = next(one["id"] for one in listed if one["name"] == "Checkout")
+    customer.post(f"{project}/experiments/{test}/pause")
+    assert customer.patch(f"{project}/experiments/{test}", {"traffic_allocation": 50}).status_code == 200
+    half = fields_of(browser.get(f"{project}/experiments/new"))
+    assert float(half["plan.daily_visitors"]) == pytest.approx(
+        2 * float(fields["plan.daily_visitors"]), rel=0.01
+    )
     # What is typed stays, and a row that is added fills in nothing.
     added = send(browser, page, "add:goals", plan__baseline_rate="", plan__daily_visitors="")
     assert fields_of(added)["plan.baseline_rate"] == ""
