@@ -51,6 +51,7 @@ def _ids(marked: Marked, customer: Customer) -> dict[str, list[str]]:
         "run_id": f"{project}/runs?kind=import",
         "metric_id": f"{project}/metrics",
         "group_id": f"{project}/groups",
+        "holdout_id": f"{project}/holdouts",
         "experiment_id": f"{project}/experiments",
         "member_id": "/account/members",
         "key_id": "/account/api_keys",

@@ -241,9 +241,9 @@ def test_paused_experiment_waits_with_its_winner(store: WorkingStore, project: P
 
 def test_a_holdout_begins_and_ends_at_its_times(store: WorkingStore) -> None:
     project, begins, ends = store.add_project(), NOW + timedelta(days=1), NOW + timedelta(days=30)
-    times = {"scheduled_start_at": begins, "scheduled_end_at": ends}
-    fields = {"id": new_id("hld"), "project_id": project.id, "status": "scheduled", "started_at": None}
-    holdout = replace(a_holdout(), **fields, **times)
+    holdout = replace(
+        a_holdout(**{"from": begins, "to": ends}), id=new_id("hld"), project_id=project.id, test_key="hld"
+    )
     store.catalog.holdouts.create(project.id, lambda _: holdout, actor="test")
     start_scheduled(store.catalog, now=NOW)
     assert store.catalog.holdouts.get(project.id, holdout.id).status == "scheduled"
