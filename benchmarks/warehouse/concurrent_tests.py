@@ -72,7 +72,8 @@ def _publish(warehouse: Warehouse, experiment: Experiment, number: int) -> None:
     day = epoch_days(STARTED.date())
     converts = "hash(concat('goal', {goal}, i)) % 10 = 0"
     columns = "".join(
-        f", CASE WHEN {converted} THEN 0 END AS g{goal}_at, CASE WHEN {converted} THEN {day} END AS g{goal}_day,"
+        f", CASE WHEN {converted} THEN 0 END AS g{goal}_at"
+        f", CASE WHEN {converted} THEN {day} END AS g{goal}_day,"
         f" CASE WHEN {converted} THEN 1900 + i % 200 ELSE 0 END AS g{goal}_cents"
         for goal in range(goals)
         for converted in (converts.format(goal=goal),)
