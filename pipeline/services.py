@@ -20,6 +20,7 @@ from pipeline.results.kept_findings import KeptFindings
 from pipeline.results.nightly_interactions import NightlyInteractions
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
+from pipeline.results.second_exposures import SecondExposures
 from pipeline.results.verdict_keeper import VerdictKeeper
 from pipeline.rollup.run import Rollup
 from pipeline.runs.import_work import import_run, remove_import_files, remove_left_imports
@@ -127,7 +128,9 @@ def open_pipeline(
             results=results,
             due_looks=DueLooks(results, rollup, catalog.recorded_looks),
             ramp_findings=KeptFindings(results, rollup, catalog.recorded_looks),
-            nights=Nights(warehouse, results),
+            nights=Nights(
+                warehouse, results, SecondExposures(warehouse, rollup, at_once=settings.rollup_bucket_events)
+            ),
             interactions=NightlyInteractions(warehouse, rollup.publications),
             snapshots=snapshots,
             runner=runner,

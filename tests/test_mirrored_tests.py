@@ -46,6 +46,8 @@ TESTED_BY = {
     "pipeline/store/ownership/content_mark.py": "tests/resilience/test_bit_flips.py",
     "pipeline/store/ownership/warehouse_salvage.py": "tests/resilience/test_bit_flips.py",
     "engine/analysis/evidence/totals.py": "tests/pipeline/results/test_known_outcomes.py",
+    "engine/design/second_exposure.py": "tests/pipeline/results/test_second_exposures.py",
+    "pipeline/rollup/reached_visitors.py": "tests/pipeline/results/test_second_exposures.py",
     "engine/analysis/evidence/interactions.py": "tests/engine/analysis/comparison/test_pair_interactions.py",
     "pipeline/store/warehouse/concurrent_outcomes.py": "tests/pipeline/results/test_nightly_interactions.py",
     "pipeline/store/warehouse/kept_interactions.py": "tests/pipeline/results/test_nightly_interactions.py",

@@ -51,7 +51,11 @@ class AskedResults:
         if self.baseline is not None:
             return self._against(self.baseline)
         return self.services.nights.report(
-            self.experiment, self.project, query.filters, night=query.night, now=utc_now()
+            self.experiment,
+            self.project,
+            query.filters,
+            night=query.night,
+            now=utc_now(),
         )
 
     def available_segments(self) -> Mapping[str, Any]:
@@ -62,7 +66,7 @@ class AskedResults:
 
     def distribution(self, goal: Goal) -> Distribution | None:
         """Count values of a goal by variant; None where no values are stored, as of nights and shares."""
-        if self.query.night is not None:
+        if self.query.night is not None or self.query.reached:
             return None
         asked = self.experiment, self.project, self.query.filters
         if not goal.measure.is_quantile:
@@ -120,8 +124,9 @@ def _asked(request: Request, session: SignedIn, services: Services) -> AskedResu
             [{**one, "loc": ("query", *one["loc"])} for one in error.errors()]
         ) from error
     baseline = _baseline(request, experiment)
-    if baseline is not None and query.night is not None:
-        raise PageError(422, "A past night is kept against the control alone; leave out baseline, or as_of.")
+    if baseline is not None and (query.night is not None or query.reached):
+        message = "A past night, as a second look, is kept against the control alone; leave out baseline."
+        raise PageError(422, message)
     return AskedResults(
         services=services, project=project, experiment=experiment, query=query, baseline=baseline
     )

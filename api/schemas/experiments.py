@@ -160,6 +160,12 @@ class Rollout(BaseModel):
     ended_at: datetime | None
 
 
+class SecondExposure(BaseModel):
+    """The event by which visitors reach what is changed."""
+
+    event: str = Field(description="Name of the custom event.", examples=["basket_seen"])
+
+
 class RampStep(BaseModel):
     """A step of a ramp."""
 
@@ -271,6 +277,9 @@ class ExperimentDetail(Experiment):
 
     group: GroupShare | None = Field(
         description="Exclusion group, and the percent of its visitors to take; null for none."
+    )
+    exposure: SecondExposure | None = Field(
+        description="Event of the visitors who reach what is changed, for a second look; null for none."
     )
     ramp: Ramp | None = Field(description="Steps by which the traffic grows; null for all of it at once.")
     ramp_steps: list[TakenStep] = Field(description="Steps that were taken, the present one last.")

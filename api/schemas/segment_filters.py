@@ -39,7 +39,7 @@ Day = Annotated[date, BeforeValidator(_read_day)]
 NoNight = Annotated[str | None, AfterValidator(_refuse_night)]
 NoDays = Annotated[str | None, AfterValidator(_refuse_days)]
 _NO_NIGHT: Final = "Refused: segments and visitors are not kept of past nights."
-_NO_DAYS: Final = "Refused: results, their summary and their time series alone are told by day of exposure."
+_NO_DAYS: Final = "Refused."
 
 
 def _filter(dimension: Dimension) -> tuple[Any, Any]:
@@ -73,17 +73,18 @@ class ResultsQuery(SegmentQuery):
         None,
         description="Results published after the night that began this local day; all visitors only.",
     )
+    reached: bool = Field(False, description="Those who sent `exposure`'s event, as of last night.")
     from_: Day | None = Field(
         None,
         alias=FROM,
-        description="The first local day of first exposure: an exploratory look at the visitors since then.",
+        description="First local day of first exposure: exploratory.",
     )
-    to: Day | None = Field(None, description="The last local day of first exposure, included.")
+    to: Day | None = Field(None, description="Last such day.")
 
     @property
     def filters(self) -> SegmentFilters:
         """The filters by segment and day; raises InvalidFilterError with every invalid one."""
-        return replace(super().filters, first_day=self.from_, last_day=self.to)
+        return replace(super().filters, first_day=self.from_, last_day=self.to, reached=self.reached)
 
     @property
     def night(self) -> date | None:

@@ -13,7 +13,7 @@ from engine.validation.records import Record
 from engine.validation.values import at, shown
 from engine.vocabulary import Status
 
-LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules", "unit", "ramp", "group")
+LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules", "unit", "ramp", "group", "exposure")
 LOCKED_ONCE_COUNTED = ("confidence_level", "analysis_method", "traffic_strategy")
 # Keys of every goal's config that judge what was counted, and those that say what of its events is counted.
 JUDGING_KEYS = ("direction", *MARGIN_KEYS, "minimum_effect_percent")

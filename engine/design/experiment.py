@@ -19,6 +19,7 @@ from engine.design.invariants import (
 from engine.design.pauses import Pause, one_after_another
 from engine.design.ramp import Harm, Ramp, TakenStep, taken_in_order
 from engine.design.review import MOST_REVIEWS, Review
+from engine.design.second_exposure import SecondExposure
 from engine.design.targeting.rules import EVERYONE, targeting_rules
 from engine.design.units import UNIT, VISITOR, Unit
 from engine.design.variants import Name, Selector, Variant
@@ -150,6 +151,12 @@ class Experiment:
         GroupShare | None,
         optional(record_of(GroupShare, "the group")).described(
             "Exclusion group, of whose visitors it takes so many at its start; set in a draft only."
+        ),
+    ] = None
+    exposure: Annotated[
+        SecondExposure | None,
+        optional(record_of(SecondExposure, "the exposure")).described(
+            "Event that counts visitors in a second look."
         ),
     ] = None
     public_variants: Annotated[

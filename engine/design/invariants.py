@@ -1,7 +1,7 @@
 """Invariants between the fields of an experiment."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from engine.design.analysis_settings import statistics_fit
 from engine.design.goals import MARGIN_KEYS
@@ -29,6 +29,9 @@ TIMES_OF_STATUS = {
     "archived": ("started_at", "completed_at"),
 }
 START_REQUIREMENTS = {"variants": 2, "goals": 1}
+
+# Its event is counted like one more goal.
+MOST_GOALS_WITH_EXPOSURE: Final = 49
 
 
 def distinct(name: str) -> ListRule:
@@ -173,6 +176,16 @@ def _ramp_keeps_weights(experiment: Record) -> Iterator[Problem]:
         yield Problem("ramp", "needs fixed weights: leave it out, or make traffic_strategy `fixed`")
 
 
+def _room_for_reached(experiment: Record) -> Iterator[Problem]:
+    if (
+        experiment.get("exposure") is not None
+        and len(experiment.get("goals") or ()) > MOST_GOALS_WITH_EXPOSURE
+    ):
+        yield Problem(
+            "exposure", f"counts as a goal: give at most {MOST_GOALS_WITH_EXPOSURE} goals beside it"
+        )
+
+
 EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _selector_for_trigger,
     pattern_fits("url_match_type", "url"),
@@ -187,5 +200,6 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     unit_fits,
     _bandit_learns_from_means,
     _ramp_keeps_weights,
+    _room_for_reached,
     payloads_fit,
 )

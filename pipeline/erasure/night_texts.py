@@ -40,10 +40,12 @@ def _changed(cursor: Cursor, erased: ErasedPerson) -> Iterator[tuple[str, date, 
             night = msgspec.json.decode(content)
             before = msgspec.json.encode(night)
             _blank_choices(night.get("available_segments", {}), texts)
-            report = _without(night.get("report", {}), texts)
-            for check in report.get("health", []):
-                _blank_key(check)
-            night["report"] = report
+            for name in ("report", "reached"):
+                report = _without(night.get(name) or {}, texts)
+                for check in report.get("health", []):
+                    _blank_key(check)
+                if report:
+                    night[name] = report
             after = msgspec.json.encode(night)
             if after != before:
                 yield experiment_id, day, zlib.compress(after)

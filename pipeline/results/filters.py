@@ -16,6 +16,7 @@ CUSTOM_VALUE: Final = "custom_dimension_value"
 # The first and the last day of first exposure, in the reporting time zone.
 FROM: Final = "from"
 TO: Final = "to"
+REACHED: Final = "reached"
 # Every query parameter that filters results by segment.
 FILTERS: Final = (*DIMENSIONS, CUSTOM_KEY, CUSTOM_VALUE)
 
@@ -33,16 +34,23 @@ class InvalidFilterError(ValueError):
 class SegmentFilters:
     """Filters of one request, by query parameter, as given; visitors match all of them.
 
-    `first_day` and `last_day` bound the local day of the first exposure, both included.
+    `first_day` and `last_day` bound the local day of the first exposure, both included. `reached` asks
+    for the second look at an experiment, at those who reached what it changes.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
     first_day: date | None = None
     last_day: date | None = None
+    reached: bool = False
 
     def __post_init__(self) -> None:
         """Raise InvalidFilterError for an unknown value, half a custom dimension, or days in reverse."""
-        problems = (*_unknown_values(self.given), *_half_custom(self.given), *self._reversed_days())
+        problems = (
+            *_unknown_values(self.given),
+            *_half_custom(self.given),
+            *self._reversed_days(),
+            *self._parts_of_reached(),
+        )
         if problems:
             raise InvalidFilterError(problems)
 
@@ -81,6 +89,11 @@ class SegmentFilters:
         if self.first_day is not None and self.first_day > today:
             message = f"{self.first_day.isoformat()} has not begun: today is {today.isoformat()}"
             raise InvalidFilterError((Problem(FROM, message),))
+
+    def _parts_of_reached(self) -> tuple[Problem, ...]:
+        if not self.reached or self.is_everyone:
+            return ()
+        return (Problem(REACHED, "is told of all visitors only; leave out the filters, or reached"),)
 
     def _reversed_days(self) -> tuple[Problem, ...]:
         if self.first_day is None or self.last_day is None or self.first_day <= self.last_day:

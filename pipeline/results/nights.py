@@ -1,5 +1,6 @@
 """Nights: reports of experiments as they were first published after the imports of each night."""
 
+import logging
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,14 @@ from engine.display.plain_data import plain_data
 from engine.errors import Problem
 from engine.local_days import local_day
 from engine.typed_records import record_of
-from pipeline.results.filters import InvalidFilterError, SegmentFilters
+from pipeline.results.filters import REACHED, InvalidFilterError, SegmentFilters
 from pipeline.results.results import Results
+from pipeline.results.second_exposures import SecondExposures
 from pipeline.run_each import run_each
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connection import Warehouse
+
+logger = logging.getLogger(__name__)
 
 AS_OF: Final = "as_of"
 # An experiment that has ended is kept once or twice more, with its final results.
@@ -33,21 +37,24 @@ _KEPT_AFTER_END: Final = timedelta(days=2)
 class NightReport:
     """The report of an experiment after a night, the segments to filter by, and the run that published both.
 
-    Nights of earlier versions name no run.
+    `reached` is that of the visitors who reached what it changes; None without an event of them. Nights of
+    earlier versions name no run.
     """
 
     report: Report
     available_segments: Mapping[str, Any]
     run_id: str | None = None
+    reached: Report | None = None
 
 
 class Nights:
     """Reports of past nights; one takes some kilobytes."""
 
-    def __init__(self, warehouse: Warehouse, results: Results) -> None:
-        """Keep in `warehouse` what `results` reports."""
+    def __init__(self, warehouse: Warehouse, results: Results, second: SecondExposures) -> None:
+        """Keep in `warehouse` what `results` reports, and the `second` looks beside it."""
         self._warehouse = warehouse
         self._results = results
+        self._second = second
 
     def keep(
         self,
@@ -94,8 +101,39 @@ class Nights:
         # In this order: the report brings the segments up to date.
         report = self._results.report(experiment, project, now=now)
         available = self._results.available_segments(experiment)
-        night = plain_data(NightReport(report=report, available_segments=available, run_id=run_id))
+        reached = self._reached(experiment, project, now)
+        night = plain_data(
+            NightReport(report=report, available_segments=available, run_id=run_id, reached=reached)
+        )
         return zlib.compress(msgspec.json.encode(night))
+
+    def _reached(self, experiment: Experiment, project: Project, now: datetime) -> Report | None:
+        """Return the second look at an experiment; where it fails, the night is kept without it."""
+        try:
+            return self._second.report(experiment, project, now=now)
+        except Exception:
+            logger.exception("the visitors who reached the change of %s could not be counted", experiment.id)
+            return None
+
+    def second_look(
+        self, experiment: Experiment, project: Project, *, night: date | None, now: datetime
+    ) -> Report:
+        """Return the report of the visitors who reached what is changed, as of a night or of the last one.
+
+        InvalidFilterError where there is none, with the reason.
+        """
+        if experiment.exposure is None:
+            message = "this experiment names no event of the visitors who reach what it changes"
+            raise InvalidFilterError((Problem(REACHED, message),))
+        kept = [night] if night is not None else self.kept_of(experiment)[:1]
+        found = self.find(experiment, project, kept[0], now=now).reached if kept else None
+        if found is None:
+            message = (
+                "no night has counted them: the next one does, unless only sums are known, units are "
+                "compared, weights changed, or the project keeps no nights"
+            )
+            raise InvalidFilterError((Problem(REACHED, message),))
+        return found
 
     def read(
         self,
@@ -108,8 +146,11 @@ class Nights:
     ) -> NightReport:
         """Return what was published of a night, or is now without one, which no run has published.
 
-        InvalidFilterError for a night that is not kept.
+        Filters may ask for the `second_look`. InvalidFilterError for a night that is not kept.
         """
+        if filters.reached:
+            second = self.second_look(experiment, project, night=night, now=now)
+            return NightReport(report=second, available_segments={})
         if night is not None:
             return self.find(experiment, project, night, now=now)
         report = self._results.shared_report(experiment, project, filters, now=now)
@@ -126,8 +167,10 @@ class Nights:
     ) -> Report:
         """Return the report of a night, which is kept of all visitors, or of now without one.
 
-        InvalidFilterError for a night that is not kept.
+        Filters may ask for the `second_look`. InvalidFilterError for a night that is not kept.
         """
+        if filters.reached:
+            return self.second_look(experiment, project, night=night, now=now)
         if night is not None:
             return self.find(experiment, project, night, now=now).report
         return self._results.shared_report(experiment, project, filters, now=now)
@@ -166,9 +209,10 @@ class Nights:
 
 def _night_of(plain: dict[str, Any]) -> NightReport:
     """Read a report as it is kept: the results of variants in their flat form."""
-    for found in plain["report"]["goals"]:
-        goal = record_of(found["goal"], Goal)
-        found["variants"] = [nest_variant(flat, goal) for flat in found["variants"]]
+    for report in (plain["report"], plain.get("reached")):
+        for found in report["goals"] if report else ():
+            goal = record_of(found["goal"], Goal)
+            found["variants"] = [nest_variant(flat, goal) for flat in found["variants"]]
     return record_of(plain, NightReport)
 
 

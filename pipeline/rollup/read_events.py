@@ -151,8 +151,9 @@ class ProjectRead:
             visits = read_visits(self._reader, firsts.select(*VISITOR, "seq"), bucket)
         completed = complete_segments(firsts, visits, sights)
         exposed = with_day_of_week(with_units(completed, self._experiments))
-        repeated = self._repeated_orders.take(number)
-        outcomes = sum_outcomes(self._hits.take(number), exposed, self._goals, repeated, self._rules)
+        repeated, hits = self._repeated_orders.take(number), self._hits.take(number)
+        exposed = self._counted_from(exposed, hits)
+        outcomes = sum_outcomes(hits, exposed, self._goals, repeated, self._rules)
         goals = max(len(experiment.goals) for experiment in self._experiments)
         extra = {name for experiment in self._experiments for name in extra_columns(experiment)}
         last_exposed = (
@@ -163,6 +164,10 @@ class ProjectRead:
             outcomes.orders,
             dict(last_exposed.iter_rows()),
         )
+
+    def _counted_from(self, exposed: pl.DataFrame, _hits: pl.DataFrame) -> pl.DataFrame:
+        """Return the visitors to count, with the time and the day from which their outcomes count."""
+        return exposed
 
 
 # The pairs of no events; see `match_goals`.

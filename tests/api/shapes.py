@@ -35,7 +35,7 @@ EXPERIMENT = {
 VARIANT = {"id", "name", "weight", "is_control", "changes", "payload"}
 EXPERIMENT_DETAIL = EXPERIMENT | {
     *("statistics", "targeting_rules", "variants", "goals", "assigned_user_ids"),
-    *("group", "ramp", "ramp_steps", "ramp_harm", "reviews"),
+    *("group", "ramp", "ramp_steps", "ramp_harm", "reviews", "exposure"),
 }
 DAY = {
     *("visitors", "conversions", "conversion_rate", "revenue_cents", "revenue_per_visitor_cents"),

@@ -156,7 +156,7 @@ def leader_of(report: Report) -> VariantResult | None:
 
 def _part(asked: AskedResults, report: Report) -> str:
     """Say of which visitors the results are, where they are not those that decide."""
-    if not asked.query.filters.is_everyone:
+    if asked.query.reached or not asked.query.filters.is_everyone:
         return "a part of all"
     control = report.experiment.control
     return f"against {control.name}" if asked.baseline and control else ""

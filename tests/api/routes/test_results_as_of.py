@@ -157,3 +157,36 @@ def test_as_many_nights_are_kept_as_the_project_says(shop: Shop, calendar: Calen
     assert shop.customer.get(path_of(shop, "results"), as_of=nights[2]).status_code == 422
     refused = shop.customer.patch(project, {"settings": {"keep_nights": -1}})
     assert fields_of(error_of(refused, 422, "validation_error")) == ["settings.keep_nights"]
+
+
+def test_a_second_look_is_at_those_who_reached_the_change(customer: Customer, calendar: Calendar) -> None:
+    project = customer.a_project()
+    path = customer.an_experiment(project, exposure={"event": "basket_seen"})
+    shop = Shop.opened_by(customer, project, path)
+    see(shop, "first", 40)
+    reached = [
+        {
+            "event_id": f"reached {number}",
+            "type": "custom_event",
+            "event_name": "basket_seen",
+            "visitor_id": f"first {number}",
+        }
+        for number in range(10)
+    ]
+    assert shop.post("/api/v1/sdk/track", {"batch": reached}).json()["accepted"] == 10
+    early = error_of(customer.get(f"{path}/results", reached="true"), 422, "validation_error")
+    assert fields_of(early) == ["reached"]
+    night = pass_midnight(shop, calendar)
+    for asked in ({}, {"as_of": night}):
+        second = customer.get(f"{path}/results", reached="true", **asked).json()["data"]
+        (found,) = second["variants"].values()
+        assert ([one["visitors"] for one in found], second["exploratory"]) == ([5, 5], True)
+    assert [one["visitors"] for one in customer.data_of(f"{path}/results/summary")["variants"]] == [20, 20]
+    for other in ({"country": "AT"}, {"from": night}):
+        refused = error_of(customer.get(f"{path}/results", reached="true", **other), 422, "validation_error")
+        assert fields_of(refused) == ["reached"]
+    assert customer.post(f"{path}/pause").status_code == 200
+    locked = customer.patch(path, {"exposure": {"event": "other"}})
+    assert fields_of(error_of(locked, 422, "field_locked")) == ["exposure"]
+    copied = customer.post(f"{path}/copy").json()["data"]
+    assert copied["exposure"] == {"event": "basket_seen"}
