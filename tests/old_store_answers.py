@@ -282,13 +282,18 @@ def _table_answer(text: str) -> Answers:
 def normalized(body: Any) -> Any:
     """The same body with a fixed text in the place of each volatile field that has a value."""
     if isinstance(body, list):
-        return [normalized(item) for item in body]
+        return [normalized(item) for item in body if not _is_of_night(item)]
     if not isinstance(body, dict):
         return body
     return {
         key: "volatile" if key in VOLATILE and value is not None else normalized(value)
         for key, value in body.items()
     }
+
+
+def _is_of_night(item: Any) -> bool:
+    """Tell whether a health check is that of the last night, which a job may make while answers are read."""
+    return isinstance(item, dict) and item.get("check") == "interacting_tests"
 
 
 def all_answers() -> dict[str, Answers]:

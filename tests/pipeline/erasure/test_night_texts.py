@@ -40,7 +40,8 @@ def a_night() -> dict[str, Any]:
         "operating_systems": ["Faraway"],
         "custom_dimensions": [{"key": "mail", "label": "Mail", "values": [ERASED, "ann@x.example"]}],
     }
-    return {"report": {"health": checks, "goals": [1.25]}, "available_segments": choices}
+    report = {"health": checks, "goals": [1.25]}
+    return {"report": report, "reached": report, "available_segments": choices}
 
 
 def test_texts_go_where_they_are_of_their_dimension_and_once_only(store: WorkingStore) -> None:
@@ -67,3 +68,4 @@ def test_texts_go_where_they_are_of_their_dimension_and_once_only(store: Working
     assert first["available_segments"]["operating_systems"] == ["Faraway"]
     assert first["available_segments"]["custom_dimensions"][0]["values"] == [ERASED]
     assert first["report"]["goals"] == [1.25]
+    assert first["reached"] == first["report"]
