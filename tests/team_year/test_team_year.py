@@ -1,0 +1,89 @@
+"""A year of a team: forty tests in three groups, of which it ships what helps, and is told of the rest."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.pipeline.webhooks.receiving_endpoint import an_endpoint
+from tests.team_year.cast import GROUPS
+from tests.team_year.shop_year import BASE_RATE, ShopYear
+
+
+def table_of(year: ShopYear) -> str:
+    """Write what became of each test, a line each."""
+    lines = [f"{'test':<18} {'true':>6} {'weeks':>8} {'visitors':>8}  decision"]
+    for name, conclusion in year.conclusions().items():
+        role, weeks = year.roles[name], f"{year.begun[name]}-{year.ended[name]}"
+        said = f"{conclusion['decision']} by {conclusion['decided_by_name']}"
+        lines.append(f"{name:<18} {role.effect:>+6.0%} {weeks:>8} {year.exposed[name]:>8}  {said}")
+    return "\n".join(lines)
+
+
+def holdout_of(year: ShopYear) -> tuple[float, tuple[float, float], float]:
+    """Return the estimate of what the programme was worth, its interval, and the truth, as shares."""
+    path = f"{year.project}/holdouts/{year.holdout}/results"
+    (variants,) = year.mia.data_of(path)["variants"].values()
+    (others,) = (one for one in variants if not one["is_control"])
+    interval = others["improvement_interval"]
+    (held, visitors), (purchases, number) = year.expected[True], year.expected[False]
+    assert held == pytest.approx(visitors * BASE_RATE)
+    truth = (purchases / number) / BASE_RATE - 1
+    return others["improvement"] / 100, (interval["low"] / 100, interval["high"] / 100), truth
+
+
+@contextmanager
+def lived(
+    year: ShopYear, weeks: int, *, restarts: set[int], groups: tuple[str, ...] = GROUPS
+) -> Iterator[None]:
+    """Live through weeks, start the service again before some of them, and serve what is left to look at."""
+    for first, beyond in pairwise(sorted({0, *restarts, weeks})):
+        with year.served():
+            for week in range(first, beyond):
+                year.live(week, groups)
+            if beyond == weeks:
+                sys.stdout.write(told(year))
+                yield
+    assert year.restarts == len(restarts)
+
+
+def told(year: ShopYear) -> str:
+    """Write the table, the messages, and the holdout beside the truth."""
+    estimate, (low, high), truth = holdout_of(year)
+    held = f"holdout {estimate:+.1%} ({low:+.1%} to {high:+.1%}), true {truth:+.1%}"
+    return "\n".join(
+        [table_of(year), *(f"{n:>4} {event}" for event, n in Counter(year.told.values()).items()), held]
+    )
+
+
+@pytest.fixture
+def year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ShopYear]:
+    with an_endpoint() as endpoint:
+        year = ShopYear(tmp_path, endpoint, 1_400, np.random.default_rng(7))
+        year.set_clock(monkeypatch)
+        yield year
+
+
+def test_a_month_ships_what_helps_and_stops_what_harms(year: ShopYear) -> None:
+    with lived(year, 4, restarts={2}, groups=("checkout",)):
+        ended = {name: one["decision"] for name, one in year.conclusions().items()}
+        assert ended == {"One page": "ship", "Phone required": "keep_control"}
+        assert_stopped_by_their_ramps(year, {"Phone required"})
+        messages = Counter(year.told.values())
+        assert (messages["ramp_harm"], messages["review_asked"]) == (1, 3)
+        _, (low, high), truth = holdout_of(year)
+        assert low < truth < high
+
+
+def assert_stopped_by_their_ramps(year: ShopYear, names: set[str]) -> None:
+    conclusions = year.conclusions()
+    by_ramp = {name for name, one in conclusions.items() if one["decided_by"] == "ramp"}
+    assert by_ramp == names
+    # Of the 4,000 of their plan, and while the first steps let in few.
+    assert all(year.ended[name] - year.begun[name] <= 3 for name in names)
+    assert all(year.exposed[name] < 1_600 for name in names)
