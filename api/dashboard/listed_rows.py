@@ -167,7 +167,9 @@ def rows_of(found: Iterable[ListedVerdict], owners: Mapping[str, str]) -> Rows:
     """Describe the experiments of a page; `owners` are names of members by id."""
     listed = list(found)
     shown = [one.kept for one in listed if one.kept and one.kept.verdict not in _NO_AXIS]
-    axis = axis_of(one.lift.improvement_interval for one in shown if one.lift)
+    # A young experiment's wide interval ends in an arrow, where others are decided.
+    decided = [one for one in shown if one.verdict in DECIDABLE] or shown
+    axis = axis_of(one.lift.improvement_interval for one in decided if one.lift)
     return Rows([_row(one, owners, axis) for one in listed], axis)
 
 

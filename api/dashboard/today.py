@@ -103,11 +103,7 @@ def _today(request: Request, session: SignedIn) -> Today | None:
     running = [
         one for one, row in zip(found.items, rows, strict=False) if not (row.is_decidable or row.is_broken)
     ]
-    decidable = [
-        one for one, row in zip((*found.items, *ended), rows, strict=True) if row.is_decidable and row.kept
-    ]
-    # On an axis of their own, which no young experiment widens.
-    waiting = sorted(rows_of(decidable, owners).rows, key=_since)
+    waiting = sorted((row for row in rows if row.is_decidable and row.kept), key=_since)
     reviews = _waiting_reviews(listings, ids, owners)
     project = reached[0] if reached else None
     local = zone(project.timezone if project else "UTC")

@@ -83,3 +83,10 @@ def test_bars_of_a_page_share_the_axis_of_what_is_clear() -> None:
     broken = a_row(kept_of(BROKEN, is_finished=False))
     assert (broken.bar, broken.why_no_bar) == (None, "not shown: fix the data first")
     assert a_row(kept_of(UNCLEAR, is_finished=False)).bar is not None
+
+
+def test_the_axis_is_that_of_what_is_decided_where_anything_is() -> None:
+    decided, young = kept_of(ROLLBACK, is_finished=True), kept_of(((600, 600), (60, 75)), is_finished=False)
+    alone, both = rows_of([listed(decided)], {}), rows_of([listed(decided), listed(young)], {})
+    assert both.axis == alone.axis
+    assert rows_of([listed(young)], {}).axis.limit > alone.axis.limit
