@@ -10,10 +10,12 @@ STEPS: Final = "ramp.steps"
 ON_HARM: Final = "ramp.on_harm"
 DEFAULT_ACTION: Final[HarmAction] = "rollback"
 HARM_SENTENCES: Final[Mapping[HarmAction, str]] = {
-    "rollback": "The test ends for good with the decision to keep the control: everybody sees the original.",
+    "rollback": "Roll back ends the test for good, with the decision to keep the control: everybody sees the "
+    "original.",
     "pause": "Pause stops newcomers only: those assigned keep their variant, until somebody resumes or ends "
     "the test.",
-    "tell": "Nothing is stopped: the finding is on this page, and channels and webhooks are told of it.",
+    "tell": "Only tell stops nothing: the finding is on the page of the test, and channels and webhooks are "
+    "told of it.",
 }
 _USUAL: Final = (("1", "24"), ("5", "24"), ("25", "48"), ("100", ""))
 

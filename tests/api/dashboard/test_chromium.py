@@ -18,6 +18,9 @@ from tests.api.sdk.browser.conftest import chromium_path
 from tests.api.serving import served
 
 HARMFUL = {"serious", "critical"}
+# Who is let in by less than this is not counted.
+ALL_AT_ONCE = {"steps": [{"percent": 100, "hours": 24}]}
+RAMP = {"steps": [{"percent": 5, "hours": 24}, {"percent": 100, "hours": None}], "on_harm": "pause"}
 # Elements of a page beyond the right edge, and texts and cells that do not fit into theirs.
 CUT = """() => [...document.querySelectorAll("main *:not(.hide, .menu > :not(summary) *, svg *)")]
   .filter((one) => one.checkVisibility() && (one.getBoundingClientRect().right > innerWidth + 1
@@ -135,7 +138,7 @@ def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
 )
 def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     fill(site.customer, site.project)
-    started = site.customer.an_experiment(site.project, name=f"Seen in {scheme}")
+    started = site.customer.an_experiment(site.project, name=f"Seen in {scheme}", ramp=ALL_AT_ONCE)
     site.customer.post(f"{started}/start")
     send_visitors(site.customer, started, {0: (300, 20), 1: (300, 25)})
     page = site.page(scheme=scheme, width=width)
@@ -151,15 +154,16 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         f"{site.project}/installation",
         draft,
     )
-    ready = site.customer.an_experiment(site.project, name=f"Ready in {scheme}")
+    ready = site.customer.an_experiment(site.project, name=f"Ready in {scheme}", ramp=RAMP)
     several = "&".join(f"experiment={one.rpartition('/')[2]}" for one in (started, ready))
     compared = f"{site.project}/compare?{several}"
-    later = (f"{started}/pause", f"{started}/ship", f"{site.project}/programme", compared, f"{ready}/start")
+    programme = f"{site.project}/programme"
+    later = (f"{started}/pause", f"{started}/ship", programme, compared, f"{ready}/start")
     # At every width and in print nothing is beyond the right edge, and no text is cut. This comes first, as a
     # later count changes what the lists were filled with.
     drawn = {"/": ".waiting", site.project: ".list svg.bar", started: ".goals td.axis"}
     if scheme == "dark":
-        drawn |= {compared: ".compare svg.bar", f"{ready}/edit": ".step"}
+        drawn |= {compared: ".compare svg.bar", f"{ready}/edit": ".step", programme: ".decided-tests"}
     for path, shown in drawn.items():
         page.emulate_media(media="screen")
         page.goto(f"{site.address}{path}")
@@ -199,7 +203,8 @@ def test_pages_of_a_project_are_accessible(site: Site, scheme: str, width: int) 
         page.goto(f"{site.address}{path}")
         violations = Axe().run(page).response["violations"]
         assert [one["id"] for one in violations if one["impact"] in HARMFUL] == [], path
-        for wide in (width, 768):
+        # Those between and beyond, once.
+        for wide in (768, width) if scheme == "light" else (768, 1280, 1920, width):
             page.set_viewport_size({"width": wide, "height": 900})
             assert page.evaluate(CUT) == [], (path, wide)
     assert site.errors == []
