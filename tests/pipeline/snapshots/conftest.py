@@ -1,4 +1,4 @@
-"""A store whose snapshots are written."""
+"""Stores whose snapshots are written."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +9,12 @@ from tests.pipeline.working_store import WorkingStore, a_working_store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
+
+
+@pytest.fixture
+def own_store(tmp_path: Path) -> Iterator[WorkingStore]:
+    """Open a store of one test, whose events are numbered from one."""
     with a_working_store(tmp_path) as opened:
         yield opened

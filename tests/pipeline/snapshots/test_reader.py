@@ -1,6 +1,5 @@
 """What a notebook reads of a snapshot."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,15 +17,9 @@ from pipeline.snapshots.manifest import UnreadableSnapshotError, read_manifest, 
 from pipeline.snapshots.reader import Snapshot, open_snapshot
 from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.snapshots_at_hand import without_digests
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 REVENUE = a_goal(id="goal_2", name="Revenue", goal_type="revenue", is_primary=False)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
 
 
 def counted(store: WorkingStore, *goals: str, name: str = "Checkout button") -> tuple[Project, Experiment]:
@@ -82,11 +75,11 @@ def test_experiments_are_listed(store: WorkingStore) -> None:
     assert (row["variants"], row["goals"]) == (["Control", "Treatment 1"], ["Purchase", "Revenue"])
 
 
-def test_all_that_was_stored_can_be_read(store: WorkingStore) -> None:
-    project, experiment = counted(store)
-    store.write(project, a_purchase("v2", minute=60 * 24, cents=1))
-    store.rollup.refresh(project.id)
-    snapshot = opened(store, project)
+def test_all_that_was_stored_can_be_read(own_store: WorkingStore) -> None:
+    project, experiment = counted(own_store)
+    own_store.write(project, a_purchase("v2", minute=60 * 24, cents=1))
+    own_store.rollup.refresh(project.id)
+    snapshot = opened(own_store, project)
     assert snapshot.events().select("seq").collect()["seq"].to_list() == [1, 2, 3, 4, 5]
     assert snapshot.orders(experiment.id).collect()["goal_id"].to_list() == ["goal_1", "goal_2"]
     everyone = snapshot.aggregates(experiment.id).filter(pl.col("dimension").is_null())
@@ -229,18 +222,18 @@ def test_a_name_that_is_wrong_gets_a_hint(store: WorkingStore) -> None:
         opened(store, project).visitors("Checkout buton")
 
 
-def test_one_of_several_projects_is_named(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    other = store.add_project(name="Other")
-    store.snapshots.write(project.id)
-    assert open_snapshot(store.snapshots.folder).project_id == project.id
-    store.snapshots.write(other.id)
+def test_one_of_several_projects_is_named(own_store: WorkingStore) -> None:
+    project, _ = counted(own_store)
+    other = own_store.add_project(name="Other")
+    own_store.snapshots.write(project.id)
+    assert open_snapshot(own_store.snapshots.folder).project_id == project.id
+    own_store.snapshots.write(other.id)
     with pytest.raises(UnreadableSnapshotError, match="snapshots of several projects; name one of"):
-        open_snapshot(store.snapshots.folder)
-    assert open_snapshot(store.snapshots.folder, "Other").project_id == other.id
-    assert open_snapshot(store.snapshots.folder, project.id).project_id == project.id
+        open_snapshot(own_store.snapshots.folder)
+    assert open_snapshot(own_store.snapshots.folder, "Other").project_id == other.id
+    assert open_snapshot(own_store.snapshots.folder, project.id).project_id == project.id
     with pytest.raises(UnreadableSnapshotError, match="has no snapshot of project 'Nowhere'; there are: "):
-        open_snapshot(store.snapshots.folder, "Nowhere")
+        open_snapshot(own_store.snapshots.folder, "Nowhere")
 
 
 def test_a_folder_without_snapshots_is_named(tmp_path: Path) -> None:
@@ -292,11 +285,11 @@ def test_truncated_events_are_named(store: WorkingStore) -> None:
         snapshot.events()
 
 
-def test_a_snapshot_from_before_there_were_digests_is_read(store: WorkingStore) -> None:
-    project, experiment = counted(store)
-    opened(store, project)
-    without_digests(store.snapshots.folder / project.id)
-    snapshot = open_snapshot(store.snapshots.folder)
+def test_a_snapshot_from_before_there_were_digests_is_read(own_store: WorkingStore) -> None:
+    project, experiment = counted(own_store)
+    opened(own_store, project)
+    without_digests(own_store.snapshots.folder / project.id)
+    snapshot = open_snapshot(own_store.snapshots.folder)
     assert snapshot.visitors(experiment.id).collect().height == 3
     assert snapshot.events().collect().height == 4
 

@@ -60,24 +60,24 @@ def test_visitors_are_in_words_and_events_and_orders_are_found_by_their_key(stor
     assert sums == [(2, 1500, "pro")]
 
 
-def test_what_was_counted_for_another_unit_is_left_out(store: WorkingStore) -> None:
-    project, experiment = counted(store)
-    other = store.add_experiment(project, unit="user")
-    store.rollup.refresh(project.id)
-    store.change(experiment, unit="user")
-    store.change(other, unit="visitor")
-    assert store.snapshots.write(project.id).experiments == ()
-    store.rollup.refresh(project.id)
-    assert {one.id for one in store.snapshots.write(project.id).experiments} == {experiment.id, other.id}
+def test_what_was_counted_for_another_unit_is_left_out(own_store: WorkingStore) -> None:
+    project, experiment = counted(own_store)
+    other = own_store.add_experiment(project, unit="user")
+    own_store.rollup.refresh(project.id)
+    own_store.change(experiment, unit="user")
+    own_store.change(other, unit="visitor")
+    assert own_store.snapshots.write(project.id).experiments == ()
+    own_store.rollup.refresh(project.id)
+    assert {one.id for one in own_store.snapshots.write(project.id).experiments} == {experiment.id, other.id}
 
 
-def test_events_are_there_as_they_came(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    store.write(
+def test_events_are_there_as_they_came(own_store: WorkingStore) -> None:
+    project, _ = counted(own_store)
+    own_store.write(
         project, an_event("pageview", "v9", event_id="twice"), an_event("pageview", "v9", event_id="twice")
     )
-    store.snapshots.write(project.id)
-    folder = folder_of(store, project)
+    own_store.snapshots.write(project.id)
+    folder = folder_of(own_store, project)
     rows = rows_of(folder, manifest_of(folder)["events"], "seq, type, visitor_id, occurred_at")
     assert [row[:3] for row in rows] == [
         (1, "exposure", "v1"),
@@ -106,17 +106,19 @@ def test_visitors_set_aside_are_counted_and_have_no_row(store: WorkingStore) -> 
     assert {variant for (variant,) in aside} == {"var_1", "several_variants", "flagged_as_bot"}
 
 
-def test_only_what_is_new_is_written_again(store: WorkingStore) -> None:
-    project, over = counted(store)
-    folder = folder_of(store, project)
-    small = Snapshots(store.warehouse, store.catalog, Settings(), folder=folder.parent, events_a_file=1)
+def test_only_what_is_new_is_written_again(own_store: WorkingStore) -> None:
+    project, over = counted(own_store)
+    folder = folder_of(own_store, project)
+    small = Snapshots(
+        own_store.warehouse, own_store.catalog, Settings(), folder=folder.parent, events_a_file=1
+    )
     small.write(project.id)
     before = {name: (folder / name).stat().st_ino for name in files_in(folder)}
     small.write(project.id)
     assert {name: (folder / name).stat().st_ino for name in files_in(folder) - {"manifest.json"}} == {
         name: inode for name, inode in before.items() if name != "manifest.json"
     }
-    store.write(project, *(an_event("pageview", f"w{number}") for number in range(70_000)))
+    own_store.write(project, *(an_event("pageview", f"w{number}") for number in range(70_000)))
     small.write(project.id)
     assert_whole(folder)
     # The tail of before has grown to its block's end; what it was stays for readers until the next.
@@ -124,7 +126,7 @@ def test_only_what_is_new_is_written_again(store: WorkingStore) -> None:
     assert events == [(1, 65_535), (65_536, 70_004)]
     assert manifest_of(folder)["retired"] == ["events/000000000000001-000000000000004.parquet"]
     kept = (folder / events_file(1, 65_535)).stat().st_ino
-    store.write(project, an_event("pageview", "last"))
+    own_store.write(project, an_event("pageview", "last"))
     small.write(project.id)
     assert (folder / events_file(1, 65_535)).stat().st_ino == kept
     assert files_in(folder) == named_in(folder) | {events_file(65_536, 70_004)}
@@ -185,22 +187,25 @@ def test_an_empty_project_has_an_empty_snapshot(store: WorkingStore) -> None:
     assert files_in(folder_of(store, project)) == {"manifest.json"}
 
 
-def test_fifty_goals_and_hostile_names(store: WorkingStore) -> None:
+def test_fifty_goals_and_hostile_names(own_store: WorkingStore) -> None:
     goals = tuple(
         a_goal(id=f"goal_{number}", name="'; DROP TABLE --\"" + "ü" * number, is_primary=number == 0)
         for number in range(50)
     )
     first, second = variants_of((1, 1))
     project, _ = counted(
-        store, goals=goals, name="../../etc/passwd", variants=(first, replace(second, name="a/b\\c:*?\"'"))
+        own_store,
+        goals=goals,
+        name="../../etc/passwd",
+        variants=(first, replace(second, name="a/b\\c:*?\"'")),
     )
-    store.snapshots.write(project.id)
-    manifest = assert_whole(folder_of(store, project))
+    own_store.snapshots.write(project.id)
+    manifest = assert_whole(folder_of(own_store, project))
     (found,) = manifest["experiments"]
     assert [goal["name"] for goal in found["goals"]] == [goal.name for goal in goals]
-    rows = rows_of(folder_of(store, project), [found["visitors"]], "variant_name, goal_49_revenue_cents")
+    rows = rows_of(folder_of(own_store, project), [found["visitors"]], "variant_name, goal_49_revenue_cents")
     assert rows == [("Control", 1500), ("a/b\\c:*?\"'", 0)]
-    assert [path.name for path in store.snapshots.folder.iterdir()] == [project.id]
+    assert [path.name for path in own_store.snapshots.folder.iterdir()] == [project.id]
 
 
 @pytest.mark.long(seconds=5)
