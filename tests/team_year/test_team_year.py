@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.pipeline.webhooks.receiving_endpoint import an_endpoint
-from tests.team_year.cast import GROUPS
+from tests.team_year.cast import CAST, GROUPS, WEEKS_A_YEAR
 from tests.team_year.shop_year import BASE_RATE, ShopYear
 
 
@@ -76,6 +76,26 @@ def test_a_month_ships_what_helps_and_stops_what_harms(year: ShopYear) -> None:
         assert_stopped_by_their_ramps(year, {"Phone required"})
         messages = Counter(year.told.values())
         assert (messages["ramp_harm"], messages["review_asked"]) == (1, 3)
+        _, (low, high), truth = holdout_of(year)
+        assert low < truth < high
+
+
+@pytest.mark.long(seconds=110)
+def test_a_year_of_forty_tests(year: ShopYear) -> None:
+    with lived(year, WEEKS_A_YEAR, restarts={9, 20, 21, 40}):
+        conclusions = year.conclusions()
+        assert len(conclusions) == len(CAST) == 40
+        shipped = {name for name, one in conclusions.items() if one["decision"] == "ship"}
+        helpful = {role.name for role in CAST if role.effect > 0}
+        # A test without an effect is shipped in 3% of cases at most: of 34, seldom more than two.
+        assert len(shipped - helpful) <= 2
+        assert len(shipped & helpful) >= len(helpful) - 2
+        assert_stopped_by_their_ramps(year, {"Phone required", "Autoplay"})
+        assert conclusions["Address look-up"]["decision"] == "inconclusive"
+        messages = Counter(year.told.values())
+        assert messages["ramp_harm"] == 2
+        assert messages["data_broken"] >= 1
+        assert messages["review_asked"] == len(CAST) + len(shipped)
         _, (low, high), truth = holdout_of(year)
         assert low < truth < high
 
