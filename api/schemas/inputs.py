@@ -117,6 +117,7 @@ def _with_components(name: str, schema: Schema) -> dict[str, Any]:
     return component_schema
 
 
+_ORDERS: Final = {"name": "Order placed", "goal_type": "custom_event", "config": {"event_name": "purchase"}}
 EXPERIMENT_INPUT: Final = Body.of(
     "ExperimentInput",
     Experiment,
@@ -126,9 +127,7 @@ EXPERIMENT_INPUT: Final = Body.of(
         "url": "https://shop.example/checkout",
         "hypothesis": "Fewer steps make more visitors order.",
         "variants": [{"name": "Three steps", "is_control": True}, {"name": "One page"}],
-        "goals": [
-            {"name": "Order placed", "goal_type": "custom_event", "config": {"event_name": "purchase"}}
-        ],
+        "goals": [_ORDERS],
     },
     {"hypothesis": "One page makes more visitors order.", "tags": ["checkout"]},
 )
@@ -158,9 +157,7 @@ HOLDOUT_INPUT: Final = Body.of_fields(
     {
         "name": "Spring",
         "percent": 5,
-        "goals": [
-            {"name": "Order placed", "goal_type": "custom_event", "config": {"event_name": "purchase"}}
-        ],
+        "goals": [_ORDERS],
     },
 )
 HOLDOUT_CHANGES: Final = Body.of_fields(

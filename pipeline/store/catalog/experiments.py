@@ -1,7 +1,4 @@
-"""Experiments: stored as documents, each changed by a pure function in one transaction.
-
-Holdouts are stored beside the tests. Only what says so reads or changes them.
-"""
+"""Experiments, and holdouts beside them: documents, each changed by a pure function in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -80,11 +77,8 @@ class Experiments:
         self, project_id: str, statuses: Iterable[Status] | None = None, *, with_holdouts: bool = False
     ) -> list[Experiment]:
         """List the experiments of a project in those statuses (all if None), oldest first."""
-        query = _DOCUMENT.where(*_are_of(project_id, statuses, with_holdouts=with_holdouts)).order_by(
-            experiments.c.created_at, experiments.c.id
-        )
         with self._database.read() as connection:
-            return [_experiment_from(text) for text in connection.scalars(query)]
+            return experiments_in(connection, project_id, statuses, with_holdouts=with_holdouts)
 
     def with_ids(
         self, project_id: str, experiment_ids: Collection[str], *, with_holdouts: bool = False
@@ -267,11 +261,12 @@ def _write(
         write_listing(connection, experiment)
 
 
-def experiments_in(connection: Connection, project_id: str, statuses: Iterable[Status]) -> list[Experiment]:
+def experiments_in(
+    connection: Connection, project_id: str, statuses: Iterable[Status] | None, *, with_holdouts: bool = False
+) -> list[Experiment]:
     """List the experiments of a project in those statuses, oldest first, in the caller's transaction."""
-    query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
-        experiments.c.created_at, experiments.c.id
-    )
+    of_kind = _are_of(project_id, statuses, with_holdouts=with_holdouts)
+    query = _DOCUMENT.where(*of_kind).order_by(experiments.c.created_at, experiments.c.id)
     return [_experiment_from(text) for text in connection.scalars(query)]
 
 
