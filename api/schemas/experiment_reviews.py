@@ -22,7 +22,7 @@ class Review(BaseModel):
     accept_risks: list[str] = Field(description="Risks to accept, as by `ship`.", examples=[[]])
     rollout: bool = Field(description="Whether everybody is shown the variant.", examples=[True])
     note: str | None = Field(description="For the reviewer.", examples=["Goals checked twice."])
-    asked_at: datetime
+    asked_at: datetime = Field(description="Time of the request, in UTC.")
     asked_by: str = Field(description="Id of the member who asked.", examples=["mem_c5hn2qk7vxm3tz6d4wpr"])
     asked_by_name: str = Field(description="Name at that time.", examples=["Mia Lang"])
     approved_at: datetime | None = Field(description="Time of the yes; null without one.")

@@ -23,7 +23,6 @@ from api.schemas.segment_filters import ResultsQuery, SegmentsQuery, TimeseriesQ
 from api.schemas.segment_results import Segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.results.nights import Nights
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
@@ -95,7 +94,7 @@ class Reader:
         endpoint = getattr(routes, view).__wrapped__
         services = {
             "results": self.store.results,
-            "nights": Nights(self.store.warehouse, self.store.results),
+            "nights": self.store.nights,
         }
         wanted = {name: services[name] for name in services.keys() & signature(endpoint).parameters.keys()}
         return encode(endpoint(**arguments, **wanted), ADAPTERS[view])
