@@ -31,13 +31,14 @@ _SHARE_LINK: Final = frozenset(
 _KEY: Final = frozenset({"name", "environment", "scopes", "project_ids", "member_id", "revoked_at"})
 # By the beginning of an id: what it is of, and the fields whose values are shown. What is not listed is not
 # shown, so that a new column with a secret stays one.
-_SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "acc": ("account", _ACCOUNT),
     "mem": ("member", _MEMBER),
     "key": ("api_key", _KEY),
     "prj": ("project", frozenset(Project.model_fields) - _NOISE),
     "exp": ("experiment", frozenset(ExperimentDetail.model_fields) - _NOISE),
     "hld": ("holdout", frozenset(ExperimentDetail.model_fields) - _NOISE),
+    "grp": ("group", frozenset({"name"})),
     "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
     "whk": ("webhook", frozenset({"url", "description", "events", "disabled_reason", "secret"})),
     "chn": (
@@ -61,13 +62,16 @@ SubjectType = Literal[
     "project",
     "experiment",
     "holdout",
+    "group",
     "metric",
     "webhook",
+    "notification_channel",
     "run",
+    "share_link",
     "session",
     "erasure",
 ]
-_PREFIXES: Final[Mapping[str, str]] = {name: prefix for prefix, (name, _) in _SUBJECTS.items()}
+_PREFIXES: Final[Mapping[str, str]] = {name: prefix for prefix, (name, _) in SUBJECTS.items()}
 
 
 class Account(BaseModel):
@@ -222,7 +226,7 @@ class AuditEntry(BaseModel):
     def of(cls, entry: audit.AuditEntry, names: Mapping[str, str]) -> "AuditEntry":
         """Describe an entry; `names` are those of the account's keys, by id."""
         prefix = entry.subject_id.partition("_")[0]
-        subject_type, shown = _SUBJECTS.get(prefix, (prefix, frozenset()))
+        subject_type, shown = SUBJECTS.get(prefix, (prefix, frozenset()))
         return cls(
             id=entry.id,
             at=entry.at,

@@ -1,8 +1,9 @@
 """The audit trail: who changed what, without secrets, for owners and admins only."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from api.schemas.account import SUBJECTS, SubjectType
 from api.services import Services
 from pipeline.encryption_key import operator_token
 from pipeline.store.catalog.audit import record
@@ -201,6 +202,17 @@ def test_entries_are_found_by_who_what_when_and_project(customer: Customer, expe
     assert mine[1] in entries(customer, since=at)
     assert not any(one["at"] >= at for one in entries(customer, until=at))
     assert entries(customer, project_id="prj_%") == []
+
+
+def test_every_kind_of_subject_can_be_asked_for() -> None:
+    assert set(get_args(SubjectType)) == {name for name, _ in SUBJECTS.values()}
+
+
+def test_a_group_is_audited_by_its_name(customer: Customer, project: str) -> None:
+    customer.patch(customer.a_group(project), {"name": "Cart"})
+    renamed, created = entries(customer, subject_type="group")
+    assert renamed["changes"] == {"name": ["Checkout pages", "Cart"]}
+    assert created["changes"]["name"] == [None, "Checkout pages"]
 
 
 def test_filters_that_mean_nothing_are_refused(customer: Customer) -> None:
