@@ -111,7 +111,7 @@ CATALOG: Final = (
                 "experiments",
                 columns(
                     team="document test_key",
-                    nothing="id project_id status created_at updated_at version payload_bytes",
+                    nothing="id project_id status created_at updated_at version payload_bytes is_holdout",
                 ),
             ),
             (

@@ -12,7 +12,7 @@ State = Literal["open", "done", "problem"]
 # By anchor: the name in the list of steps, and the beginnings of the paths of its fields.
 _STEPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "change": ("Change", ("name", "hypothesis", "type", "test_key", "variants", "public_variants")),
-    "visitors": ("Visitors", ("url", "traffic_", "ramp", "unit", "targeting_rules", "trigger")),
+    "visitors": ("Visitors", ("url", "traffic_", "ramp", "group", "unit", "targeting_rules", "trigger")),
     "goals": ("Goals", ("goals",)),
     "size": (
         "Size, days",
