@@ -20,6 +20,8 @@ from tests.builders import NOW
 VIEWS: Final[tuple[dict[str, str], ...]] = ({}, {"as_of": NOW.date().isoformat()})
 # Of exports, which are of no night.
 FORMS: Final[tuple[dict[str, str], ...]] = ({"format": "csv"}, {"format": "ndjson"}, {"format": "parquet"})
+# Ids by which a tool answers of something else.
+ASKING: Final = ("group_id", "holdout_id")
 Read = tuple[str, httpx2.Response]
 
 
@@ -100,9 +102,14 @@ def _tools(customer: Customer, ids: dict[str, list[str]]) -> Iterator[Read]:
     assert len(tools) > 20
     for tool in tools:
         given = [name for name in tool["inputSchema"]["properties"] if name in ids]
-        for values in product(*(ids[name] for name in given)):
-            arguments = dict(zip(given, values, strict=True))
-            yield f"{tool['name']} {arguments}", send("tools/call", name=tool["name"], arguments=arguments)
+        own = [name for name in given if name not in ASKING]
+        for names in (own, *([*own, name] for name in given if name in ASKING)):
+            for values in product(*(ids[name] for name in names)):
+                arguments = dict(zip(names, values, strict=True))
+                yield (
+                    f"{tool['name']} {arguments}",
+                    send("tools/call", name=tool["name"], arguments=arguments),
+                )
 
 
 def _result(answer: httpx2.Response) -> dict[str, Any]:

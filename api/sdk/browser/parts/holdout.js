@@ -6,7 +6,7 @@ import { unitHash } from "../hash.js";
 import { post } from "../script.js";
 import { local, readBoth } from "../storage.js";
 
-const { isUnsettled, askServer, session } = PARTS;
+const { isExcluded, askServer, session } = PARTS;
 const holdout = /** @type {import("../config.js").Holdout} */ (CONFIG.holdout);
 const heldOut = holdout.thresholds[0] ?? 0;
 /** Whether there is a test or a rollout for the visitor here, whatever its traffic. */
@@ -29,7 +29,7 @@ const toldOf = (visitor) => {
 const mayBeHeldOut = (visitor) =>
   !visitor || Boolean(local.get("user")) || unitHash(holdout, "v", visitor) < heldOut;
 
-PARTS.isUnsettled = (experiment, unit) => {
+PARTS.isExcluded = (experiment, unit) => {
   const visitor = experiment.unit ? readBoth("visitor") : unit;
   const told = toldOf(visitor);
   isMet ||= experiment.status !== "paused";
@@ -38,7 +38,7 @@ PARTS.isUnsettled = (experiment, unit) => {
     waiting.add(experiment.id);
     return true;
   }
-  return Boolean(isUnsettled?.(experiment, unit));
+  return Boolean(isExcluded?.(experiment, unit));
 };
 
 /** @type {(visit: import("../parts.js").Visit) => Promise<import("../parts.js").ServerDecision[]>} */
