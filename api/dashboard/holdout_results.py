@@ -1,4 +1,4 @@
-"""Results of a project's newest holdout, as the page of the programme shows them."""
+"""Results of a holdout, as its own page and that of the programme show them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,28 +26,38 @@ class HeldGoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldoutResults:
-    """A holdout with its goals, the primary one first, and the checks of its data that are not well."""
+    """A holdout with its goals, the primary one first, the checks of its data, and the days counted."""
 
     holdout: Answer
     goals: tuple[HeldGoal, ...]
-    problems: tuple[str, ...]
+    checks: tuple[Answer, ...]
+    days: int
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Messages of the checks that are not well."""
+        return tuple(one["message"] for one in self.checks if one["status"] in {"warning", "alarm"})
 
 
 async def read_newest_holdout(request: Request, session: SignedIn) -> HoldoutResults | None:
     """Read the newest holdout that has begun; None without one, and where the key may not read any."""
     if not await may(request, session, READ_EXPERIMENTS):
         return None
-    address = f"{project_address(request)}/holdouts"
-    listed = (await read(request, session, address))["data"]
+    listed = (await read(request, session, f"{project_address(request)}/holdouts"))["data"]
     holdout = next((one for one in listed if one["status"] != "scheduled"), None)
-    if holdout is None:
-        return None
-    results = (await read(request, session, f"{address}/{holdout['id']}/results"))["data"]
+    return None if holdout is None else await read_holdout_results(request, session, holdout)
+
+
+async def read_holdout_results(request: Request, session: SignedIn, holdout: Answer) -> HoldoutResults:
+    """Read the results of a holdout that has begun."""
+    address = f"{project_address(request)}/holdouts/{holdout['id']}/results"
+    results = (await read(request, session, address))["data"]
     goals = (_goal(one, results["variants"][one["id"]]) for one in holdout["goals"])
     return HoldoutResults(
         holdout=holdout,
         goals=tuple(sorted(goals, key=lambda one: not one.is_primary)),
-        problems=tuple(one["message"] for one in results["health"] if one["status"] in {"warning", "alarm"}),
+        checks=tuple(results["health"]),
+        days=len(results["time_series"]),
     )
 
 

@@ -49,6 +49,18 @@ from api.dashboard.project_pages.group_pages import (
     show_groups,
     show_new_group,
 )
+from api.dashboard.project_pages.holdout_pages import (
+    confirm_holdout_deletion,
+    confirm_holdout_end,
+    create_holdout,
+    delete_holdout,
+    end_holdout,
+    save_holdout,
+    show_holdout,
+    show_holdout_form,
+    show_holdouts,
+    show_new_holdout,
+)
 from api.dashboard.project_pages.metric_pages import (
     confirm_metric_deletion,
     create_metric,
@@ -95,6 +107,7 @@ _PROJECT: Final = "/projects/{project_id}"
 _WEBHOOK: Final = _PROJECT + "/webhooks/{item_id}"
 _CHANNELS: Final = _PROJECT + "/notification_channels"
 _CHANNEL: Final = _CHANNELS + "/{item_id}"
+_HOLDOUT: Final = _PROJECT + "/holdouts/{item_id}"
 _EXPERIMENT: Final = _PROJECT + "/experiments/{experiment_id}"
 
 ROUTES: Final = (
@@ -166,6 +179,16 @@ ROUTES: Final = (
     Route(_PROJECT + "/groups/{item_id}", save_group, methods=["POST"]),
     Route(_PROJECT + "/groups/{item_id}/delete", confirm_group_deletion),
     Route(_PROJECT + "/groups/{item_id}/delete", delete_group, methods=["POST"]),
+    Route(_PROJECT + "/holdouts", show_holdouts),
+    Route(_PROJECT + "/holdouts/new", show_new_holdout),
+    Route(_PROJECT + "/holdouts/new", create_holdout, methods=["POST"]),
+    Route(_HOLDOUT, show_holdout),
+    Route(_HOLDOUT + "/edit", show_holdout_form),
+    Route(_HOLDOUT + "/edit", save_holdout, methods=["POST"]),
+    Route(_HOLDOUT + "/end", confirm_holdout_end),
+    Route(_HOLDOUT + "/end", end_holdout, methods=["POST"]),
+    Route(_HOLDOUT + "/delete", confirm_holdout_deletion),
+    Route(_HOLDOUT + "/delete", delete_holdout, methods=["POST"]),
     Route(_PROJECT + "/compare", show_comparison),
     Route("/projects/{project_id}/experiments/new", show_new_draft),
     Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),

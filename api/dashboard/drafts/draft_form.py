@@ -67,7 +67,9 @@ def form_of(experiment: Mapping[str, Any]) -> Form:
     for path, value in flattened({**experiment, RULES: None}).items():
         pattern = pattern_of(path)
         if pattern in FIELDS and pattern != RULES:
-            form[path] = _utc(str(value)) if value and pattern.startswith("scheduled_") else _shown(value)
+            form[path] = (
+                utc_field(str(value)) if value and pattern.startswith("scheduled_") else _shown(value)
+            )
     for index, variant in enumerate(experiment["variants"]):
         form[f"variants[{index}].payload"] = payload_text(variant["payload"])
     if UNIT_KEY in form:
@@ -218,6 +220,6 @@ def _shown(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _utc(value: str) -> str:
+def utc_field(value: str) -> str:
     """Return a time as a field of the browser takes it."""
     return datetime.fromisoformat(value).astimezone(UTC).replace(tzinfo=None).isoformat(timespec="minutes")

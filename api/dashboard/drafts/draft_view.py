@@ -79,7 +79,7 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
         has_problem=partial(any_problem, problems),
         targeting=targeting,
         keyed=[name for name, field in targeting.items() if field["requires_key"]],
-        metrics=await _metrics(request, session),
+        metrics=await read_metrics(request, session),
         groups=(await read(request, session, f"{project_address(request)}/groups"))["data"],
         measure_keys=MEASURE_KEYS,
         choices_of=lambda path: CHOICES[pattern_of(path)],
@@ -91,7 +91,7 @@ async def answer_form(  # noqa: PLR0913 - what a page shows
     )
 
 
-async def _metrics(request: Request, session: SignedIn) -> list[dict[str, Any]]:
+async def read_metrics(request: Request, session: SignedIn) -> list[dict[str, Any]]:
     """Read the metrics of the project that a goal can have."""
     listed = await read(request, session, f"{project_address(request)}/metrics", {"per_page": _MOST_METRICS})
     metrics: list[dict[str, Any]] = listed["data"]

@@ -1,1 +1,1 @@
-"""Pages of one project: settings, metrics, runs and imports, webhooks, notification channels, and erasure."""
+"""Pages of one project: settings, metrics, groups, holdouts, runs, webhooks, channels, and erasure."""

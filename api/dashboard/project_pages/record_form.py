@@ -12,6 +12,7 @@ Form = dict[str, str]
 TEXT: Final[Reader] = FIELDS["name"]
 NUMBER: Final[Reader] = FIELDS["traffic_allocation"]
 FLAG: Final[Reader] = FIELDS["public_variants"]
+TIME: Final[Reader] = FIELDS["scheduled_end_at"]
 LINES: Final[Reader] = FIELDS["statistics.covariates"]
 
 

@@ -17,6 +17,7 @@ from api.dashboard.page_threads import on_page_thread
 from api.dashboard.project_pages.record_form import Form, RecordForm
 from api.dashboard.sessions import SignedIn
 from api.dashboard.typed_forms import typed_form
+from api.results.entity_tags import strong_tag
 
 # Hidden field: the changes of which a person was told what they do.
 TOLD: Final = "told"
@@ -149,7 +150,9 @@ async def _read(
     answer = await ask(request, session, page.address(request))
     record: dict[str, Any] = content_of(answer)["data"]
     values = page.form.of(page.shown(record))
-    return record, values, OpenedRevision.of(answer.headers["etag"], values)
+    # An answer without a tag of its own has that of its content.
+    tag = answer.headers.get("etag") or strong_tag(answer.body)
+    return record, values, OpenedRevision.of(tag, values)
 
 
 async def _answer(request: Request, session: SignedIn, page: RecordPage, shown: ShownForm) -> Response:

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from api.app import create_app
+from pipeline.clock import utc_now
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer
 from tests.api.dashboard.conftest import a_running_experiment
@@ -189,7 +190,7 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=5))]
+    ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=7))]
 )
 def test_pages_of_a_project_are_accessible(site: Site, scheme: str, width: int) -> None:
     metric = site.customer.a_metric(site.project, name=f"Seen in {scheme}")
@@ -197,9 +198,16 @@ def test_pages_of_a_project_are_accessible(site: Site, scheme: str, width: int) 
     assert site.customer.post(f"{webhook}/test").status_code == 202
     channel = site.customer.a_channel(site.project)
     assert site.customer.post(f"{channel}/test").status_code == 202
-    steps = ("settings", "metrics", "runs?kind=all", "webhooks", "notification_channels", "erasure")
+    steps = ["settings", "metrics", "runs?kind=all", "webhooks", "notification_channels", "erasure"]
+    records = [metric, webhook, channel]
+    if scheme == "dark":
+        holdout = site.customer.a_holdout(site.project)
+        # Other tests share the project, and nobody of theirs is to be held out.
+        assert site.customer.patch(holdout, {"to": utc_now().isoformat()}).is_success
+        steps += ["holdouts", "holdouts/new"]
+        records += [holdout, f"{holdout}/edit"]
     page = site.page(scheme=scheme, width=width)
-    for path in (*(f"{site.project}/{step}" for step in steps), metric, webhook, channel):
+    for path in (*(f"{site.project}/{step}" for step in steps), *records):
         page.goto(f"{site.address}{path}")
         violations = Axe().run(page).response["violations"]
         assert [one["id"] for one in violations if one["impact"] in HARMFUL] == [], path

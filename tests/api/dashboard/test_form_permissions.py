@@ -25,6 +25,8 @@ FORMS = {
     "{project}/metrics/none": "experiments:write",
     "{project}/groups/new": "experiments:write",
     "{project}/groups/none": "experiments:write",
+    "{project}/holdouts/new": "experiments:write",
+    "{project}/holdouts/none/edit": "experiments:write",
     "/account/keys": "api_keys:write",
     "/account/members": "api_keys:write",
     "/account/members/nobody": "api_keys:write",

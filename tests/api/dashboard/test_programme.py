@@ -39,6 +39,21 @@ def with_winner(customer: Customer, project: str, conversions: int, name: str) -
     return path
 
 
+def with_orders(customer: Customer, path: str) -> None:
+    """Visitors of a holdout: 12 of 40 that are held out, and 380 of 760 others, have an order."""
+    project_id, holdout_id = path.split("/")[2::2]
+    services = customer.services
+    holdout = services.catalog.holdouts.get(project_id, holdout_id)
+    at, rows = epoch_microseconds(utc_now()), list[EventRow]()
+    fields = {"received_at": at, "occurred_at": at}
+    for arm, visitors, orders in ((0, 40, 12), (1, 760, 380)):
+        for number in range(visitors):
+            rows.append(an_exposure(holdout, arm, f"v{arm}-{number}", **fields))
+            if number < orders:
+                rows.append(an_event("custom_event", f"v{arm}-{number}", event_name="order", **fields))
+    services.ingest.write_now(project_id, to_batch(rows))
+
+
 def test_ended_tests_are_listed_with_their_winners(
     customer: Customer, project: str, browser: TestClient, sign_in: SignIn
 ) -> None:
@@ -104,26 +119,16 @@ def test_a_key_that_may_not_read_results_gets_a_page_that_says_so(
 def test_the_newest_holdout_tells_what_all_tests_were_worth(
     customer: Customer, project: str, browser: TestClient, sign_in: SignIn
 ) -> None:
-    assert "Holdout" not in browser.get(f"{project}/programme").text
+    assert "Holdout:" not in browser.get(f"{project}/programme").text
     path = customer.a_holdout(project)
     assert "Too few visitors yet" in browser.get(f"{project}/programme").text
-    project_id, holdout_id = path.split("/")[2::2]
-    services = customer.services
-    holdout = services.catalog.holdouts.get(project_id, holdout_id)
-    at, rows = epoch_microseconds(utc_now()), list[EventRow]()
-    fields = {"received_at": at, "occurred_at": at}
-    for arm, visitors, orders in ((0, 40, 12), (1, 760, 380)):
-        for number in range(visitors):
-            rows.append(an_exposure(holdout, arm, f"v{arm}-{number}", **fields))
-            if number < orders:
-                rows.append(an_event("custom_event", f"v{arm}-{number}", event_name="order", **fields))
-    services.ingest.write_now(project_id, to_batch(rows))
+    with_orders(customer, path)
     page = browser.get(f"{project}/programme").text
-    assert "Holdout: Spring" in page
+    assert f'Holdout: <a href="{path}">Spring</a>' in page
     assert "12 of 40" in page
     assert "380 of 760" in page
     # 50% against 30%.
     assert "Orders by <strong>+66.7%</strong> (95% interval +9.3% to +177.9%)" in page
     assert "5% of new visitors are held out since" in page
     unable = sign_in(customer.with_key("projects:read", "results:read").token)
-    assert "Holdout" not in unable.get(f"{project}/programme").text
+    assert "Holdout:" not in unable.get(f"{project}/programme").text
