@@ -73,7 +73,7 @@ def create_holdout(
     catalog: CatalogDep,
     now: Now,
 ) -> Single[Holdout]:
-    """Hold a percent of new visitors out of all tests and rollouts; one holdout a project at a time."""
+    """Hold a percent of new visitors out of all tests and rollouts, or out of those of an exclusion group."""
     holdout_id = new_id("hld")
     made = catalog.holdouts.create(
         project.id,

@@ -37,8 +37,8 @@ SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "key": ("api_key", _KEY),
     "prj": ("project", frozenset(Project.model_fields) - _NOISE),
     "exp": ("experiment", frozenset(ExperimentDetail.model_fields) - _NOISE),
-    "hld": ("holdout", frozenset(ExperimentDetail.model_fields) - _NOISE),
     "grp": ("group", frozenset({"name"})),
+    "hld": ("holdout", frozenset({*ExperimentDetail.model_fields, "held_group_id"}) - _NOISE),
     "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
     "whk": ("webhook", frozenset({"url", "description", "events", "disabled_reason", "secret"})),
     "chn": (

@@ -32,6 +32,10 @@ class Holdout(BaseModel):
     to: datetime | None = Field(
         description="When it ends or ended; null for no end.", examples=["2026-09-01T00:00:00Z"]
     )
+    group_id: str | None = Field(
+        description="Exclusion group that visitors are held out of; null for the whole project.",
+        examples=["grp_q7xm2c5tzhn6d4wrpk3v"],
+    )
     goals: list[Goal]
     created_at: datetime
     updated_at: datetime
@@ -45,6 +49,7 @@ class Holdout(BaseModel):
                 "percent": percent_of(found),
                 "from": found.started_at or found.scheduled_start_at or found.created_at,
                 "to": found.completed_at or found.scheduled_end_at,
+                "group_id": found.held_group_id,
                 "goals": [asdict(goal) for goal in found.goals],
                 "created_at": found.created_at,
                 "updated_at": found.updated_at,

@@ -105,14 +105,22 @@ class ShownGoal(BaseModel):
 
 
 class ShownHoldout(BaseModel):
-    """The place of a visitor in the holdout in force."""
+    """The place of a visitor in a holdout in force."""
 
     holdout_id: str = Field(description="Id of the holdout.", examples=["hld_v7xk5qmtd4wr3chn6zp2"])
     variant_id: str | None = Field(
         description="Variant of the holdout; null for a visitor who was seen before it began.",
         examples=["var_f3kq7xm2w5c4hn6d2tzp"],
     )
-    is_held_out: bool = Field(description="Whether the visitor sees no test and no rollout.")
+    is_held_out: bool = Field(
+        description="Whether the visitor sees no test and no rollout that the holdout is of."
+    )
+
+
+class ShownGroupHoldout(ShownHoldout):
+    """The place of a visitor in the holdout of an exclusion group."""
+
+    group_id: str = Field(description="Id of the group.", examples=["grp_q7xm2c5tzhn6d4wrpk3v"])
 
 
 class VisitAnswer(BaseModel):
@@ -124,7 +132,12 @@ class VisitAnswer(BaseModel):
     )
     rollouts: list[ShownRollout] = Field(description="Shipped variants of the page, which are not counted.")
     goals: list[ShownGoal] = Field(description="Goals that the page tracks.")
-    holdout: ShownHoldout | None = Field(None, description="Only while a holdout is in force.")
+    holdout: ShownHoldout | None = Field(
+        None, description="Only while a holdout of the whole project is in force."
+    )
+    group_holdouts: list[ShownGroupHoldout] | None = Field(
+        None, description="Only while holdouts of exclusion groups are in force."
+    )
 
 
 class SdkConfig(BaseModel):
@@ -167,6 +180,13 @@ class SdkConfig(BaseModel):
     )
     holdout: dict[str, Any] | None = Field(
         None,
-        description="Only while a holdout is in force: what its hash is made of, thresholds and variants.",
+        description="Only while a holdout of the whole project is in force: what its hash is made of,"
+        " thresholds and variants.",
+        examples=[None],
+    )
+    group_holdouts: list[dict[str, Any]] | None = Field(
+        None,
+        description="Only for API keys while holdouts of exclusion groups are in force: the same of each, and"
+        " its `group_id`.",
         examples=[None],
     )

@@ -40,7 +40,7 @@ async def answer_init(request: Request) -> Response:
     received = await read_request(request, services, partial(_read_visit, request))
     decided = await visit(services, received)
     visitor_id, url = decided.visitor.visitor_id, received.body.url
-    encode = partial(encode_answer, received.cached, visitor_id, decided.decisions, url, decided.place)
+    encode = partial(encode_answer, received.cached, visitor_id, decided.decisions, url, decided.places)
     answer = encode() if _is_short(received) else await run_in_threadpool(encode)
     return Response(answer, media_type="application/json")
 
@@ -52,10 +52,10 @@ class DecidedVisit:
     visitor: Visitor
     known: KnownAssignments
     decisions: Sequence[VariantDecision]
-    # In the holdout in force; None without one.
-    place: HoldoutPlace | None
-    # Whether a test or a rollout is for the visitor on this page, whatever the holdout says.
-    meets_any: bool
+    # In the holdouts in force.
+    places: Sequence[HoldoutPlace]
+    # Those of holdouts of which a test or a rollout is for the visitor on this page, whatever a holdout says.
+    met: Sequence[HoldoutPlace]
 
 
 async def visit(
@@ -129,16 +129,16 @@ async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:
 async def _store(services: VisitServices, received: SdkRequest[InitBody], decided: DecidedVisit) -> None:
     """Store new assignments, or else attributes that may belong to a later exposure; nothing of a bot.
 
-    The first visit for which there is a test or a rollout is the exposure to a holdout, in both of its arms.
+    The first visit for which there is a test or a rollout that a holdout covers is the exposure to it, in
+    both of its arms.
     """
     project_id, visits = received.cached.project.id, services.stored_visits
     visit = visit_row(decided.visitor, utc_now_us(), received.sender, received.address_key)
     if visit is None:
         return
     rows = assignment_rows(visit, decided.decisions, decided.known)
-    place = decided.place if decided.meets_any else None
-    if place is not None and (exposure := holdout_exposure(visit, place)):
-        rows.append(exposure)
+    exposures = (holdout_exposure(visit, place) for place in decided.met)
+    rows += [one for one in exposures if one is not None]
     is_news = received.cached.has_open_experiments and has_news(visit) and not visits.holds(project_id, visit)
     if not rows and (is_news or not decided.known.is_linked):
         rows = [visit]
@@ -173,19 +173,17 @@ def _decide(
     known = services.first_assignments.of_visitor(
         cached.project.id, cached.rules, visitor_key, claim, units=_units(asked, experiments)
     )
-    place = None
-    if (holdout := cached.holdout) is not None:
-        place = place_in(holdout, visitor.visitor_id, known.variant_ids.get(holdout.id))
+    places = [place_in(one, visitor.visitor_id, known.variant_ids.get(one.id)) for one in cached.holdouts]
     decisions = decide(
         asked,
         experiments,
         cached.targeting_of,
         known.variant_ids,
         known.inherited,
-        is_held=place is not None and place.is_held,
+        places=places,
     )
-    is_met = place is not None and meets_any(asked, experiments, cached.targeting_of)
-    return DecidedVisit(visitor, known, decisions, place, is_met)
+    met = [place for place in places if meets_any(asked, experiments, cached.targeting_of, place.holdout)]
+    return DecidedVisit(visitor, known, decisions, places, met)
 
 
 def _units(asked: AssignmentRequest, experiments: Iterable[Experiment]) -> dict[str, int]:

@@ -62,7 +62,7 @@ async def configuration_of(
 ) -> Configuration:
     """Return the configuration of a project for the holders of a key, as `browser_config` builds it.
 
-    The snippet has a part that asks for the visitor's place in a holdout.
+    The snippet has a part that asks for the visitor's place in a holdout of the project.
     """
     known = _configurations.setdefault(cached, {})
     form = (sdk_key, with_definitions, is_snippet)
@@ -81,7 +81,7 @@ async def _build(cached: CachedProject, form: _Form) -> Configuration:
         (*cached.experiments, *cached.rollouts),
         sdk_key=sdk_key,
         with_definitions=with_definitions,
-        holdout=cached.holdout,
+        holdouts=cached.holdouts,
         asks_for_place=is_snippet,
     )
     return Configuration(content, needs_facts(content))

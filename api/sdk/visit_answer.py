@@ -50,10 +50,11 @@ class _Holdout(msgspec.Struct):
     variant_id: str | None
     is_held_out: bool
 
-    @classmethod
-    def of(cls, place: HoldoutPlace) -> "_Holdout":
-        variant_id = None if place.variant is None else place.variant.id
-        return cls(place.holdout.id, variant_id, place.is_held)
+
+class _GroupHoldout(_Holdout, kw_only=True):
+    """The schema `ShownGroupHoldout`, fast to encode."""
+
+    group_id: str
 
 
 class _Answer(msgspec.Struct):
@@ -64,6 +65,7 @@ class _Answer(msgspec.Struct):
     rollouts: list[_Rollout]
     goals: msgspec.Raw
     holdout: _Holdout | msgspec.UnsetType = msgspec.UNSET
+    group_holdouts: list[_GroupHoldout] | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +99,11 @@ def encode_answer(
     visitor_id: str,
     decisions: Sequence[VariantDecision],
     url: str | None,
-    place: HoldoutPlace | None = None,
+    places: Sequence[HoldoutPlace] = (),
 ) -> bytes:
     """Encode the assignments of a visitor on a page in a project's experiments, with goals and rollouts.
 
-    `place` is that in the holdout in force.
+    `places` are those in the holdouts in force.
     """
     known = _parts_of.setdefault(cached, {})
     assignments: list[_Assignment] = []
@@ -117,9 +119,21 @@ def encode_answer(
             goals.append(parts.goals)
         assignments.append(_Assignment(**_fields(decision, parts, url)))
     answer = _Answer(visitor_id, assignments, rollouts, msgspec.Raw(b"[" + b",".join(goals) + b"]"))
-    if place is not None:
-        answer.holdout = _Holdout.of(place)
+    _add_places(answer, places)
     return _encode(answer)
+
+
+def _add_places(answer: _Answer, places: Sequence[HoldoutPlace]) -> None:
+    of_groups: list[_GroupHoldout] = []
+    for place in places:
+        group_id, variant_id = place.holdout.held_group_id, place.variant.id if place.variant else None
+        if group_id is None:
+            answer.holdout = _Holdout(place.holdout.id, variant_id, place.is_held)
+        else:
+            found = _GroupHoldout(place.holdout.id, variant_id, place.is_held, group_id=group_id)
+            of_groups.append(found)
+    if of_groups:
+        answer.group_holdouts = of_groups
 
 
 def _fields(decision: VariantDecision, parts: _Parts, url: str | None) -> dict[str, Any]:

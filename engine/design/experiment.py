@@ -96,7 +96,8 @@ class Experiment:
     Variants stand in order of creation, which assignment follows. Times are aware, in UTC.
     `salt` seeds assignment (the id, unless imported) and never changes. `weight_epochs` are the weights over
     time since the start; empty while the weights have never changed. `pauses` are those since the start, the
-    last one open while the experiment is paused. One that `is_holdout` is no test (`engine.design.holdout`).
+    last one open while the experiment is paused. One that `is_holdout` is no test (`engine.design.holdout`);
+    `held_group_id` is then the exclusion group that it holds visitors out of, None for the whole project.
     """
 
     RULES: ClassVar[tuple[RecordRule, ...]] = EXPERIMENT_RULES
@@ -242,6 +243,7 @@ class Experiment:
     ] = ()
     bucketing_version: Annotated[int, whole(1, 10**6), INTERNAL] = 1
     is_holdout: Annotated[bool, flag, INTERNAL] = False
+    held_group_id: Annotated[str | None, optional(text(64)), INTERNAL] = None
     started_at: Annotated[datetime | None, Moment, ASSIGNED] = None
     completed_at: Annotated[datetime | None, Moment, ASSIGNED] = None
     conclusion: Annotated[Conclusion | None, optional(record_of(Conclusion, "the conclusion")), ASSIGNED] = (

@@ -1,11 +1,11 @@
-"""Holdouts: a percent of new visitors who see no test and no rollout, compared with all others.
+"""Holdouts: a percent of new visitors who see no test and no rollout, of a project or of an exclusion group.
 
 A holdout is an experiment of two variants that changes no page: `Held out` is its control. It takes part in
 counting, results, erasure and backups as any experiment; lists of tests leave it out. Its variants decide by
 their hashes who is held out; visitors who were seen before it began are in neither variant.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from engine.design.assignment import Exclusion, bucket_variant
 from engine.design.drafting import draft_experiment
+from engine.design.exclusion.group_slots import GroupShare
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import OPEN, complete, start
 from engine.design.metrics.metric_goals import Metrics
@@ -32,6 +33,9 @@ ALL_OTHERS: Final = "All others"
 # In place of a variant: the visitor, or another one of its user, was seen before the holdout began.
 SEEN_BEFORE: Final = "seen_before"
 HELD: Final = Exclusion("held_out", "the visitor is held out from all tests and rollouts")
+HELD_FROM_GROUP: Final = Exclusion(
+    "held_out", "the visitor is held out from all tests and rollouts of the group"
+)
 SEEN: Final = Exclusion("seen_before", "the visitor was seen before the holdout began")
 OTHER_VARIANT: Final = Exclusion("other_variant", "the visitor is in the other variant of the holdout")
 
@@ -48,6 +52,10 @@ FIELDS: Final[Mapping[str, Check]] = {
     ),
     "to": _time.described(
         "When it ends by itself; by default never. A time that has passed ends it at once."
+    ),
+    "group_id": optional(text(64)).described(
+        "Id of an exclusion group, to hold visitors out of its tests and rollouts alone; by default of all.",
+        example="grp_q7xm2c5tzhn6d4wrpk3v",
     ),
     "goals": input_checks(Experiment)["goals"].described("Goals to compare by, as those of an experiment."),
 }
@@ -71,8 +79,14 @@ class HoldoutPlace:
 
     @property
     def is_held(self) -> bool:
-        """Whether the visitor sees no test and no rollout."""
+        """Whether the visitor sees no test and no rollout that the holdout covers."""
         return self.variant is not None and self.variant.is_control
+
+    def exclusion_from(self, group: GroupShare | None) -> Exclusion | None:
+        """Return why the visitor sees no test and no rollout of a group; None where the holdout allows it."""
+        if not (self.is_held and covers(self.holdout, group)):
+            return None
+        return HELD if self.holdout.held_group_id is None else HELD_FROM_GROUP
 
 
 def draft_holdout(  # noqa: PLR0913  # every keyword is a fact that only the caller has
@@ -94,6 +108,7 @@ def draft_holdout(  # noqa: PLR0913  # every keyword is a fact that only the cal
         *at("name", _name(given.get("name"))),
         *at("percent", _percent(given.get("percent"))),
         *_time_problems(given, now),
+        *at("group_id", FIELDS["group_id"](given.get("group_id"))),
         *([] if given.get("goals") else [Problem("goals", "needs at least one goal to compare by")]),
     ]
     if problems:
@@ -115,7 +130,8 @@ def draft_holdout(  # noqa: PLR0913  # every keyword is a fact that only the cal
         drafted = draft_experiment(
             draft, id=id, project=project, now=now, new_id=new_id, test_key=key, metrics=metrics
         )
-        return start(replace(drafted, is_holdout=True), now=now)
+        held = replace(drafted, is_holdout=True, held_group_id=given.get("group_id"))
+        return start(held, now=now)
     except (InvalidDesignError, TransitionError) as error:
         raise InvalidDesignError(_renamed(error)) from None
 
@@ -171,6 +187,16 @@ def place_in(holdout: Experiment, visitor_id: str, known: str | None) -> Holdout
         return HoldoutPlace(holdout, variant, is_known=True)
     index = bucket_variant(holdout, visitor_id)
     return HoldoutPlace(holdout, None if index is None else holdout.variants[index], is_known=False)
+
+
+def covers(holdout: Experiment, group: GroupShare | None) -> bool:
+    """Return whether a holdout is of the tests and rollouts with this `group`, or of the whole project."""
+    return holdout.held_group_id in {None, None if group is None else group.id}
+
+
+def exclusion_by_places(places: Iterable[HoldoutPlace], group: GroupShare | None) -> Exclusion | None:
+    """Return why a visitor with these places sees no test and no rollout of a group; None if allowed."""
+    return next((found for place in places if (found := place.exclusion_from(group))), None)
 
 
 def percent_of(holdout: Experiment) -> int:

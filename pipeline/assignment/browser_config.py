@@ -16,6 +16,7 @@ from engine.design.conclusion import Rollout
 from engine.design.epoch_thresholds import epoch_thresholds, unsettled_ranges
 from engine.design.exclusion.group_slots import hash_ranges
 from engine.design.experiment import Experiment, UrlRule
+from engine.design.holdout import covers
 from engine.design.patterns.numbered_automata import NumberedAutomata
 from engine.design.project import Project
 from engine.design.rolled_out import as_rolled_out
@@ -37,7 +38,7 @@ def browser_config(  # noqa: PLR0913  # the rest is said by name
     *,
     sdk_key: str,
     with_definitions: bool = False,
-    holdout: Experiment | None = None,
+    holdouts: Sequence[Experiment] = (),
     asks_for_place: bool = False,
 ) -> dict[str, Any]:
     """Build the configuration of a project's running and paused experiments, and of its rollouts, in order.
@@ -45,21 +46,21 @@ def browser_config(  # noqa: PLR0913  # the rest is said by name
     `with_definitions` adds each experiment as it is stored, for servers, without what is of the team alone,
     and the thresholds of each weight epoch. Regular expressions are automata: the server decides on an
     experiment whose patterns are too large.
-    It decides on all of them while a `holdout` is in force, as it knows the visitors from before, unless the
-    browser `asks_for_place` of the visitor in that before it decides itself.
+    It decides on all that one of the `holdouts` in force covers, as it knows the visitors from before, unless
+    the browser `asks_for_place` of the visitor in that of the project before it decides itself.
     `facts` are None: they are of a request.
     """
     given = list(experiments)
-    by_server = holdout is not None and not asks_for_place
+    deciding = [one for one in holdouts if not (asks_for_place and one.held_group_id is None)]
     live = [experiment for experiment in given if experiment.status in SERVED]
     automata = NumberedAutomata()
     described = [
-        _described(experiment, automata, by_server=by_server)
+        _described(experiment, automata, by_server=_is_covered(experiment, deciding))
         | (_for_servers(experiment) if with_definitions else {})
         for experiment in live
     ]
     rollouts = [
-        _rolled_out(one, one.rollout, automata, by_server=by_server)
+        _rolled_out(one, one.rollout, automata, by_server=_is_covered(one, deciding))
         | ({"definition": _definition(one)} if with_definitions else {})
         for one in given
         if one.rollout is not None and one.shipped is not None
@@ -78,21 +79,33 @@ def browser_config(  # noqa: PLR0913  # the rest is said by name
         "rollouts": rollouts,
         "automata": [automaton.as_json() for automaton in automata.automata],
         "experiments": described,
-    } | _held_by(holdout, with_definition=with_definitions)
+    } | _held_by(holdouts, with_definitions=with_definitions)
 
 
-def _held_by(holdout: Experiment | None, *, with_definition: bool) -> dict[str, Any]:
-    """Describe the holdout in force, as an experiment that shows nothing."""
-    if holdout is None:
-        return {}
-    described = {
+def _is_covered(experiment: Experiment, holdouts: Iterable[Experiment]) -> bool:
+    return any(covers(one, experiment.group) for one in holdouts)
+
+
+def _held_by(holdouts: Iterable[Experiment], *, with_definitions: bool) -> dict[str, Any]:
+    """Describe the holdouts in force, as experiments that show nothing; those of groups for servers alone."""
+    found: dict[str, Any] = {}
+    for one in holdouts:
+        described = _holdout(one) | ({"definition": _definition(one)} if with_definitions else {})
+        if one.held_group_id is None:
+            found["holdout"] = described
+        elif with_definitions:
+            found.setdefault("group_holdouts", []).append(described | {"group_id": one.held_group_id})
+    return found
+
+
+def _holdout(holdout: Experiment) -> dict[str, Any]:
+    return {
         "id": holdout.id,
         "salt": holdout.salt,
         "bucketing_version": holdout.bucketing_version,
         "thresholds": variant_thresholds(tuple(variant.weight for variant in holdout.variants)),
         "variants": [{"id": one.id, "is_control": one.is_control} for one in holdout.variants],
     }
-    return {"holdout": described | ({"definition": _definition(holdout)} if with_definition else {})}
 
 
 def facts_of(client: Client, city: str | None) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """Variant decisions: the variant of a visitor in each experiment of a project, with the reason."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from engine.design.assignment import assign
 from engine.design.experiment import Experiment
-from engine.design.holdout import HELD
+from engine.design.holdout import HoldoutPlace, covers, exclusion_by_places
 from engine.design.pages import covers_page, redirect_url
 from engine.design.targeting.evaluation import Targeting
 from engine.design.units import unit_attribute, unit_id
@@ -61,21 +61,22 @@ def decide(  # noqa: PLR0913  # the rest is said by name
     stored: Mapping[str, str],
     inherited: Collection[str] = (),
     *,
-    is_held: bool = False,
+    places: Sequence[HoldoutPlace] = (),
 ) -> list[VariantDecision]:
     """Decide the variant in every experiment that is served, rolled out, or has a forced variant.
 
     `targeting_of` returns the compiled rules of an experiment. `stored` maps experiment id to the
     variant id of the first assignment of the visitor or its unit, which stays whatever has changed since,
     attributes and page included. It does not in `inherited` experiments for another visitor of an account.
-    A visitor who `is_held` out by a holdout gets forced variants only.
+    `places` are those of the visitor in the holdouts in force: who is held out by one gets forced variants
+    only, of what it covers.
     """
     decisions: list[VariantDecision] = []
     for experiment in experiments:
         forced = _forced(request, experiment)
         is_shown = experiment.shipped is not None or (forced is None and experiment.status in SERVED)
-        if is_held and is_shown:
-            decisions.append(VariantDecision(experiment, None, "excluded", HELD.reason, None))
+        if is_shown and (held := exclusion_by_places(places, experiment.group)):
+            decisions.append(VariantDecision(experiment, None, "excluded", held.reason, None))
         elif experiment.shipped is not None:
             decisions.append(_roll_out(request, experiment, experiment.shipped, targeting_of(experiment)))
         elif forced is not None:
@@ -93,14 +94,16 @@ def meets_any(
     request: AssignmentRequest,
     experiments: Iterable[Experiment],
     targeting_of: Callable[[Experiment], Targeting],
+    holdout: Experiment,
 ) -> bool:
-    """Return whether a running test or a rollout is for the visitor, by its page, unit and targeting.
+    """Return whether a running test or a rollout that a holdout covers is for the visitor.
 
-    Neither the traffic allocation nor what the visitor was given before makes a difference, so that both
-    variants of a holdout count visitors alike.
+    By its page, unit and targeting: neither the traffic allocation nor what the visitor was given before
+    makes a difference, so that both variants of a holdout count visitors alike.
     """
     return any(
-        (one.shipped is not None or (one.status == "running" and request.unit_id(one) is not None))
+        covers(holdout, one.group)
+        and (one.shipped is not None or (one.status == "running" and request.unit_id(one) is not None))
         and _exclusion_reason(request, one, targeting_of(one)) is None
         for one in experiments
     )

@@ -1,7 +1,7 @@
 """Exposures that do not count: of new visitors while an experiment takes none, or outside its traffic.
 
-While a holdout is in force, neither do those of visitors who are held out, nor those of the holdout itself
-that name another variant than the visitor's.
+While a holdout is in force, neither do those of visitors who are held out to what it covers, nor those of the
+holdout itself that name another variant than the visitor's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Final
 
 from engine.design.assignment import Exclusion, exclusion_by, exclusion_of
 from engine.design.experiment import Experiment
-from engine.design.holdout import HELD, OTHER_VARIANT, SEEN, place_in
+from engine.design.holdout import HELD, OTHER_VARIANT, SEEN, exclusion_by_places, place_in
 from engine.design.units import NO_UNIT
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.link_index import UserClaim
@@ -29,9 +29,9 @@ def find_excluded(events: DecodedEvents, cached: CachedProject) -> dict[int, Exc
 
     A holdout in force may exclude any of them: only what is known of the visitor tells.
     """
-    if not (cached.limited_experiments or cached.unserved or cached.holdout):
+    if not (cached.limited_experiments or cached.unserved or cached.holdouts):
         return {}
-    possible = None if cached.holdout is None else HELD
+    possible = HELD if cached.holdouts else None
     return {
         position: exclusion
         for position, row in enumerate(events.rows)
@@ -85,18 +85,23 @@ class ExposureFilter:
         excluded: dict[int, Exclusion] = {}
         for position, row in exposures.items():
             experiment_id = str(row.experiment_id)
-            if cached.holdout and (exclusion := self._excluded_by(cached.holdout, row, cached)):
-                excluded[position] = exclusion
-                continue
             # One that was deleted a moment ago is as it was.
             experiment = current.get(experiment_id) or cached.limited_experiments.get(experiment_id)
+            if cached.holdouts and (exclusion := self._excluded_by_holdouts(row, experiment, cached)):
+                excluded[position] = exclusion
+                continue
             exclusion = _exclusion_from(experiment, row) if experiment else _exclusion(row, cached)
             if exclusion and not (experiment and self._is_known(project_id, experiment, row)):
                 excluded[position] = exclusion
         return excluded
 
-    def _excluded_by(self, holdout: Experiment, row: EventRow, cached: CachedProject) -> Exclusion | None:
-        """Return why a holdout leaves an exposure out, of a test or of itself."""
+    def _excluded_by_holdouts(
+        self, row: EventRow, experiment: Experiment | None, cached: CachedProject
+    ) -> Exclusion | None:
+        """Return why the holdouts in force leave an exposure out, of a test or of one of themselves.
+
+        `experiment` is None of a test that takes everybody, and so has no group, and of a holdout.
+        """
         rules = [rule for rule in cached.rules if rule.is_holdout]
         claim = None
         if row.user_key is not None:
@@ -104,12 +109,16 @@ class ExposureFilter:
         known = self.first_assignments.of_visitor(
             cached.project.id, rules, row.visitor_key, claim, are_all=False
         )
-        place = place_in(holdout, row.visitor_id or "", known.variant_ids.get(holdout.id))
-        if row.experiment_id != holdout.id:
-            return HELD if place.is_held else None
-        if place.variant is None:
+        places = {
+            one.id: place_in(one, row.visitor_id or "", known.variant_ids.get(one.id))
+            for one in cached.holdouts
+        }
+        own = places.get(row.experiment_id or "")
+        if own is None:
+            return exclusion_by_places(places.values(), None if experiment is None else experiment.group)
+        if own.variant is None:
             return SEEN
-        return None if place.variant.id == row.variant_id else OTHER_VARIANT
+        return None if own.variant.id == row.variant_id else OTHER_VARIANT
 
     def _is_known(self, project_id: str, experiment: Experiment, row: EventRow) -> bool:
         """Return whether a visitor or unit stays, which the experiment would not take as a new one."""

@@ -68,9 +68,9 @@ class CachedProject:
     # All but those that assign by id, oldest first.
     unserved: Mapping[str, ExperimentOutline]
     ids: ProjectIds
-    # The one in force.
-    holdout: Experiment | None
-    # Of each experiment that assigns, and of the holdout.
+    # Those in force: one of the project, and one of each exclusion group, at most.
+    holdouts: tuple[Experiment, ...]
+    # Of each experiment that assigns, and of each holdout.
     rules: tuple[AssignmentRule, ...]
     # By id, those that assign in which not every exposure counts: paused, of a group, or with less traffic.
     limited_experiments: Mapping[str, Experiment]
@@ -160,9 +160,9 @@ class _Content:
     def _build(self, project: Project, account: Account) -> CachedProject:
         found = [self.served[one] for one in self.outlines if one in self.served]
         served = [one for one in found if not one.is_holdout]
-        holdout = next((one for one in found if one.is_holdout), None)
+        holdouts = tuple(one for one in found if one.is_holdout)
         experiments = tuple(one for one in served if one.status in SERVED)
-        ruled = experiments if holdout is None else (*experiments, holdout)
+        ruled = (*experiments, *holdouts)
         assigning = {one.id for one in ruled}
         return CachedProject(
             project=project,
@@ -171,7 +171,7 @@ class _Content:
             rollouts=tuple(one for one in served if one.id not in assigning),
             unserved={one.id: one for one in self.outlines.values() if one.id not in assigning},
             ids=ProjectIds.together(self.ids.values(), project),
-            holdout=holdout,
+            holdouts=holdouts,
             rules=tuple(rule for one in ruled if (rule := rule_of(one))),
             has_open_experiments=any(one.status not in _ENDED for one in self.outlines.values()),
             limited_experiments={

@@ -92,7 +92,14 @@ TRACK = {"batch": [{"event_id": "e", "type": "pageview", "visitor_id": "v", "att
 CONVERT = {"event_id": "e", "visitor_id": "v", "event_name": "purchase", "revenue_cents": 100}
 VISIT = {"visitor_id": "v", "url": "https://shop.example", "attributes": {"country": "DE"}, "assignments": {}}
 GOAL = {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "order"}}
-HOLDOUT = {"name": "Spring", "percent": 5, "from": "2999-01-01T00:00:00Z", "to": None, "goals": [GOAL]}
+HOLDOUT = {
+    "name": "Spring",
+    "percent": 5,
+    "group_id": None,
+    "from": "2999-01-01T00:00:00Z",
+    "to": None,
+    "goals": [GOAL],
+}
 # Every operation that takes a body, with one that it takes.
 WRITES: dict[str, tuple[str, str, Any]] = {
     "create_project": ("POST", "/projects", SHOP),

@@ -34,6 +34,7 @@ class _Sent(msgspec.Struct):
     experiments: list[dict[str, Any]]
     rollouts: list[dict[str, Any]] = []
     holdout: dict[str, Any] | None = None
+    group_holdouts: list[dict[str, Any]] = []
 
 
 _decode: Final = msgspec.json.Decoder(_Sent).decode
@@ -41,13 +42,13 @@ _decode: Final = msgspec.json.Decoder(_Sent).decode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Configuration:
-    """The live experiments and the rollouts of a project, by id and by test key, and the holdout in force."""
+    """The live experiments and the rollouts of a project, by id and by test key, and holdouts in force."""
 
     project_id: str
     time_zone: str
     settings: Mapping[str, Any]
     experiments: Mapping[str, Experiment]
-    holdout: Experiment | None = None
+    holdouts: tuple[Experiment, ...] = ()
     _targeting: dict[str, Targeting] = field(default_factory=dict, init=False, repr=False)
     _unsettled: dict[str, Sequence[HashRange]] = field(default_factory=dict, init=False, repr=False)
 
@@ -63,8 +64,9 @@ class Configuration:
             raise UnreadableConfigurationError(f"the configuration cannot be read: {error}") from error
         experiments = list(_readable([*sent.experiments, *sent.rollouts]))
         by_name = {one.test_key: one for one in experiments} | {one.id: one for one in experiments}
-        holdouts = _readable([] if sent.holdout is None else [sent.holdout])
-        return cls(sent.project_id, sent.time_zone, sent.settings, by_name, next(iter(holdouts), None))
+        of_project = [] if sent.holdout is None else [sent.holdout]
+        holdouts = tuple(_readable([*of_project, *sent.group_holdouts]))
+        return cls(sent.project_id, sent.time_zone, sent.settings, by_name, holdouts)
 
     def decide(  # noqa: PLR0913  # the rest is said by name
         self,
@@ -85,12 +87,12 @@ class Configuration:
         decisions = decide(request, [experiment], self._targeting_of, stored, inherited)
         return decisions[0] if decisions else None
 
-    def meets_any(self, visitor: Visitor, *, now: datetime) -> bool:
-        """Return whether a running test or a rollout is for the visitor, as the service does."""
+    def meets_any(self, visitor: Visitor, holdout: Experiment, *, now: datetime) -> bool:
+        """Return whether a running test or a rollout that a holdout covers is for the visitor."""
         attributes = targeting_attributes(visitor, timezone=self.time_zone, now=now)
         request = AssignmentRequest(visitor=visitor, attributes=attributes, forced={})
         by_id = (one for name, one in self.experiments.items() if name == one.id)
-        return meets_any(request, by_id, self._targeting_of)
+        return meets_any(request, by_id, self._targeting_of, holdout)
 
     def is_unsettled(self, experiment: Experiment, unit_id: str | None) -> bool:
         """Return whether the variant of a unit depends on the weights of the time when it came first."""

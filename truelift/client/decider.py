@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias, TypedDict
 
 from engine.design.experiment import Experiment
-from engine.design.holdout import HELD
+from engine.design.holdout import HoldoutPlace, covers, exclusion_by_places
 from engine.design.units import unit_id
 from pipeline.assignment.targeting_attributes import Visitor
 from truelift.client.assigned_variants import AssignedVariants
@@ -67,42 +67,49 @@ class Decider:
             self.decided.remember(decision)
         return decision
 
-    def holdout_exposure(self, visitor: Visitor) -> tuple[str, str] | None:
-        """Return the ids of the holdout and the variant that the visitor is counted in from now on, once.
+    def holdout_exposures(self, test_key: str, visitor: Visitor) -> Iterator[tuple[str, str]]:
+        """Yield the ids of each holdout and variant that the visitor is counted in from now on, once.
 
-        At the first decision while there is a test or a rollout for the visitor, in both variants alike.
+        At the first decision about a test or a rollout that the holdout covers, for which its place is asked,
+        while there is one for the visitor: in both variants alike.
         """
         configuration = self._polling.configuration
-        if configuration is None or (holdout := configuration.holdout) is None:
-            return None
-        place = self._places.find(holdout, visitor)
-        if place is None or not configuration.meets_any(visitor, now=datetime.now(UTC)):
-            return None
-        variant_id = self._places.take_exposure(place, visitor)
-        return None if variant_id is None else (holdout.id, variant_id)
+        experiment = None if configuration is None else configuration.experiments.get(test_key)
+        if configuration is None or experiment is None:
+            return
+        for place in self._places_for(configuration, experiment, visitor):
+            if place is None or not configuration.meets_any(visitor, place.holdout, now=datetime.now(UTC)):
+                continue
+            if (variant_id := self._places.take_exposure(place, visitor)) is not None:
+                yield place.holdout.id, variant_id
+
+    def _places_for(
+        self, configuration: Configuration, experiment: Experiment, visitor: Visitor
+    ) -> list[HoldoutPlace | None]:
+        """Find the places in the holdouts that cover an experiment; None where the service is to be asked."""
+        covering = (one for one in configuration.holdouts if covers(one, experiment.group))
+        return [self._places.find(one, visitor) for one in covering]
 
     def _held_out(
         self, configuration: Configuration, experiment: Experiment, visitor: Visitor
     ) -> Decision | None:
         """Exclude a visitor who is held out, or of whom the service alone knows that, and has not told."""
-        holdout = configuration.holdout
-        if holdout is None:
-            return None
-        place = self._places.find(holdout, visitor)
-        if place is None:
+        places = self._places_for(configuration, experiment, visitor)
+        if None in places:
             answers = self._ask(visitor)
             if answers is not None:
                 self.hold(visitor, answers)
-            place = self._places.find(holdout, visitor)
-        if place is None:
-            return _excluded(experiment.test_key, visitor, UNKNOWN)
-        return _excluded(experiment.test_key, visitor, HELD.reason) if place.is_held else None
+            places = self._places_for(configuration, experiment, visitor)
+        known = [place for place in places if place is not None]
+        if held := exclusion_by_places(known, experiment.group):
+            return _excluded(experiment.test_key, visitor, held.reason)
+        return _excluded(experiment.test_key, visitor, UNKNOWN) if None in places else None
 
     def hold(self, visitor: Visitor, answers: Mapping[str, str]) -> None:
         """Remember what the service has told of a visitor, as far as nobody else can tell it."""
         configuration = self._polling.configuration
-        if configuration is not None and configuration.holdout is not None:
-            self._places.hold(configuration.holdout, visitor, answers)
+        for holdout in () if configuration is None else configuration.holdouts:
+            self._places.hold(holdout, visitor, answers)
         for _, experiment in self._unsettled(visitor):
             if (variant_id := answers.get(experiment.id)) is not None:
                 # Weights of experiments that assign other units than visitors never change.
@@ -111,8 +118,8 @@ class Decider:
     def has_unknown(self, visitor: Visitor) -> bool:
         """Return whether there is a holdout or an experiment of which only the service knows the variant."""
         configuration = self._polling.configuration
-        holdout = None if configuration is None else configuration.holdout
-        if holdout is not None and self._places.find(holdout, visitor) is None:
+        holdouts = () if configuration is None else configuration.holdouts
+        if any(self._places.find(one, visitor) is None for one in holdouts):
             return True
         return any(
             self._decide(configuration, experiment, visitor, None, None).status == "new"

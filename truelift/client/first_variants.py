@@ -29,6 +29,7 @@ class _Holdout(msgspec.Struct):
 class _Assignments(msgspec.Struct):
     assignments: list[_Assignment]
     holdout: _Holdout | None = None
+    group_holdouts: list[_Holdout] = []
 
 
 _decode: Final = msgspec.json.Decoder(_Assignments).decode
@@ -63,7 +64,7 @@ class FirstVariants:
     def take(self, answer: Answer, now: float) -> Mapping[str, str] | None:
         """Return the variant's id by experiment id, where there is one; None for an answer of no use.
 
-        The place in a holdout is by its id.
+        The place in each holdout is by its id.
         """
         if answer.status != OK:
             if answer.status not in UNUSABLE:
@@ -81,9 +82,9 @@ class FirstVariants:
         variants = {
             one.experiment_id: one.variant_id for one in found.assignments if one.variant_id is not None
         }
-        if found.holdout is None:
-            return variants
-        return {**variants, found.holdout.holdout_id: told_place(found.holdout.variant_id)}
+        of_project = [] if found.holdout is None else [found.holdout]
+        places = [*of_project, *found.group_holdouts]
+        return {**variants, **{one.holdout_id: told_place(one.variant_id) for one in places}}
 
     def fail(self, reason: str, now: float, headers: Mapping[str, str] | None = None) -> None:
         """Take a failure: nothing is asked for a while."""

@@ -1,4 +1,4 @@
-"""Places of visitors in the holdout of a project: by the hash, or by what the service knows."""
+"""Places of visitors in the holdouts of a project: by the hash, or by what the service knows."""
 
 from collections.abc import Mapping
 from typing import Final

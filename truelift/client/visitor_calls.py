@@ -94,12 +94,12 @@ class VisitorCalls:
         ids from `user_id` or `attributes`. InvalidAttributesError for nested attributes.
 
         While a holdout is in force, the service is asked once about those who may be held out, and the first
-        decision counts the visitor in the holdout, whatever it says.
+        decision about what it covers counts the visitor in the holdout, whatever it says.
         """
         visitor = a_visitor(visitor_id, user_id, url, attributes)
         decision = self._decider.decide(test_key, visitor, assigned=assigned, forced=forced)
-        if forced is None and (exposure := self._decider.holdout_exposure(visitor)):
-            holdout_id, variant_id = exposure
+        exposures = () if forced is not None else self._decider.holdout_exposures(test_key, visitor)
+        for holdout_id, variant_id in exposures:
             self._send(
                 "exposure",
                 visitor_id,

@@ -77,12 +77,14 @@ def _named(experiments: Sequence[str]) -> str:
 
 
 class GroupInUseError(CatalogError):
-    """Experiments or rollouts have slots of the group."""
+    """Experiments or rollouts have slots of the group, or holdouts hold visitors out of it."""
 
-    def __init__(self, name: str, holders: Sequence[str]) -> None:
-        """Name the group and the experiments; there is at least one."""
+    def __init__(self, name: str, holders: Sequence[str], *, are_holdouts: bool = False) -> None:
+        """Name the group and the experiments, or the holdouts; there is at least one."""
         super().__init__(
-            f"{shown(name)} has slots that experiments have taken ({_named(holders)}); "
+            f"{shown(name)} has a holdout that is scheduled or in force ({_named(holders)}); end it first"
+            if are_holdouts
+            else f"{shown(name)} has slots that experiments have taken ({_named(holders)}); "
             "end them, or their rollouts, first"
         )
 

@@ -1,4 +1,4 @@
-"""Holdouts of projects: experiments that decide who sees the tests, at most one of them active."""
+"""Holdouts of projects and groups: experiments that decide who sees the tests, at most one of each active."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,9 +7,11 @@ from sqlalchemy import Connection, Text, cast, select
 from engine.design.experiment import Experiment
 from engine.design.holdout import ACTIVE
 from engine.design.metrics.metric import Metric
-from engine.errors import TransitionError
+from engine.errors import InvalidDesignError, Problem, TransitionError
+from engine.validation.values import shown
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.exclusion.group_uses import group_in
 from pipeline.store.catalog.experiments import remove, save_change, save_new
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
@@ -31,17 +33,15 @@ class Holdouts:
     def create(self, project_id: str, build: Build, *, actor: str) -> Experiment:
         """Save and audit the holdout that `build` makes, given the project's metrics.
 
-        NotFoundError for an unknown project; TransitionError `holdout_active` beside another one that is
-        scheduled or in force; where `build` raises, nothing is saved.
+        NotFoundError for an unknown project, InvalidDesignError for an unknown group; TransitionError
+        `holdout_active` beside another one of the same project or group that is scheduled or in force. Where
+        `build` raises, nothing is saved.
         """
         with self._database.write() as connection:
             account_id = lock_project(connection, project_id)
             holdout = build(metrics_of(connection, project_id))
-            is_active = experiments.c.status.in_(ACTIVE)
-            other = connection.scalar(_DOCUMENT.where(experiments.c.project_id == project_id, is_active))
-            if other is not None:
-                name = value_from(other, Experiment).name
-                raise TransitionError("holdout_active", f"the project has the holdout '{name}'; end it first")
+            _require_group(connection, holdout)
+            _require_no_other(connection, holdout)
             save_new(connection, account_id, actor, holdout)
         return holdout
 
@@ -80,6 +80,23 @@ class Holdouts:
             holdout = _located(connection, project_id, holdout_id, lock=True)
             decide(holdout)
             remove(connection, account_id, actor, holdout)
+
+
+def _require_group(connection: Connection, holdout: Experiment) -> None:
+    group_id = holdout.held_group_id
+    if group_id is not None and group_in(connection, holdout.project_id, group_id) is None:
+        message = f"no group of the project has the id {shown(group_id)}; choose another, or null for none"
+        raise InvalidDesignError([Problem("group_id", message)])
+
+
+def _require_no_other(connection: Connection, holdout: Experiment) -> None:
+    is_active = experiments.c.status.in_(ACTIVE)
+    texts = connection.scalars(_DOCUMENT.where(experiments.c.project_id == holdout.project_id, is_active))
+    for other in (value_from(text, Experiment) for text in texts):
+        if other.held_group_id == holdout.held_group_id:
+            what = "project" if other.held_group_id is None else "group"
+            message = f"the {what} has the holdout '{other.name}'; end it first"
+            raise TransitionError("holdout_active", message)
 
 
 def _located(connection: Connection, project_id: str, holdout_id: str, *, lock: bool = False) -> Experiment:

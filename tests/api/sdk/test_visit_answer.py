@@ -1,7 +1,15 @@
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-from api.schemas.sdk import ShownChange, ShownExperiment, ShownGoal, ShownHoldout, VisitAnswer
+from api.schemas.sdk import (
+    ShownChange,
+    ShownExperiment,
+    ShownGoal,
+    ShownGroupHoldout,
+    ShownHoldout,
+    VisitAnswer,
+)
 from api.sdk.visit_answer import encode_answer
 from engine.design.goal import Goal
 from engine.design.holdout import HoldoutPlace
@@ -33,7 +41,7 @@ GOALS = (
 )
 
 
-def by_schema(visitor_id: str, decisions: list[VariantDecision], **holdout: ShownHoldout) -> bytes:
+def by_schema(visitor_id: str, decisions: list[VariantDecision], **holdouts: Any) -> bytes:
     """Encode the answer by the schemas of the OpenAPI document."""
     assignments = [
         ShownExperiment(
@@ -55,9 +63,9 @@ def by_schema(visitor_id: str, decisions: list[VariantDecision], **holdout: Show
         for one in decisions
         for goal in one.experiment.goals
     ]
-    answer = VisitAnswer(visitor_id=visitor_id, assignments=assignments, rollouts=[], goals=goals, **holdout)
-    # Without a holdout in force there is none.
-    return answer.model_dump_json(exclude=None if holdout else {"holdout"}).encode()
+    answer = VisitAnswer(visitor_id=visitor_id, assignments=assignments, rollouts=[], goals=goals, **holdouts)
+    # Without holdouts in force there are none.
+    return answer.model_dump_json(exclude={"holdout", "group_holdouts"} - holdouts.keys()).encode()
 
 
 def a_project(store: WorkingStore) -> CachedProject:
@@ -87,12 +95,16 @@ def test_the_place_in_a_holdout_is_told_while_it_is_in_force(tmp_path: Path) -> 
     holdout = a_holdout()
     for variant in (*holdout.variants, None):
         place = HoldoutPlace(holdout, variant, is_known=True)
-        shown = ShownHoldout(
-            holdout_id=holdout.id,
-            variant_id=variant.id if variant else None,
-            is_held_out=variant is not None and variant.is_control,
-        )
-        assert encode_answer(cached, "v1", [], PAGE, place) == by_schema("v1", [], holdout=shown)
+        told: dict[str, Any] = {
+            "holdout_id": holdout.id,
+            "variant_id": variant.id if variant else None,
+            "is_held_out": variant is not None and variant.is_control,
+        }
+        shown = ShownHoldout(**told)
+        assert encode_answer(cached, "v1", [], PAGE, [place]) == by_schema("v1", [], holdout=shown)
+        of_group = replace(place, holdout=replace(holdout, held_group_id="grp_1"))
+        both = {"holdout": shown, "group_holdouts": [ShownGroupHoldout(**told, group_id="grp_1")]}
+        assert encode_answer(cached, "v1", [], PAGE, [of_group, place]) == by_schema("v1", [], **both)
 
 
 def test_a_changed_project_is_answered_as_it_is_now(tmp_path: Path) -> None:

@@ -4,11 +4,16 @@ from typing import Any
 
 import pytest
 
+from engine.design.exclusion.group_slots import GroupShare
 from engine.design.experiment import Experiment
 from engine.design.holdout import (
+    HELD,
+    HELD_FROM_GROUP,
     SEEN_BEFORE,
+    covers,
     deletable_holdout,
     draft_holdout,
+    exclusion_by_places,
     percent_of,
     place_in,
     revise_holdout,
@@ -110,3 +115,24 @@ def test_holdout_in_force_cannot_be_deleted() -> None:
         deletable_holdout(holdout)
     ended = revise_holdout(holdout, {"to": NOW.isoformat()}, now=NOW)
     assert deletable_holdout(ended) == ended
+
+
+def test_holdout_of_a_group_covers_that_group_alone() -> None:
+    own, other = (GroupShare(id=one, percent=50) for one in ("grp_1", "grp_2"))
+    of_project, of_group = a_holdout(), a_holdout(group_id="grp_1")
+    assert [covers(of_project, one) for one in (own, other, None)] == [True, True, True]
+    assert [covers(of_group, one) for one in (own, other, None)] == [True, False, False]
+    in_group = place_in(of_group, "v1", of_group.variants[0].id)
+    in_project = place_in(of_project, "v1", of_project.variants[0].id)
+    by_group = [exclusion_by_places([in_group], one) for one in (own, other, None)]
+    assert by_group == [HELD_FROM_GROUP, None, None]
+    assert exclusion_by_places([in_group, in_project], other) == HELD
+    allowed = place_in(of_group, "v1", of_group.variants[1].id)
+    assert exclusion_by_places([allowed], own) is None
+
+
+def test_group_of_a_holdout_never_changes() -> None:
+    with pytest.raises(InvalidDesignError, match="make another"):
+        revise_holdout(a_holdout(group_id="grp_1"), {"group_id": None}, now=NOW)
+    with pytest.raises(InvalidDesignError, match="group_id"):
+        a_holdout(group_id=5)

@@ -65,10 +65,10 @@ def test_the_interval_of_a_programme_of_two_shipped_tests_covers_the_truth(tmp_p
             place = place_in(holdout, visitor, known)
             asked = AssignmentRequest(visitor=replace(SOMEBODY, visitor_id=visitor), attributes={}, forced={})
             live = [A, B] if number < VISITORS / 2 else rolled_out
-            decisions = decide(asked, live, targeting_of, {}, is_held=place.is_held)
+            decisions = decide(asked, live, targeting_of, {}, places=[place])
             treated = [one.experiment.id for one in decisions if one.variant and not one.variant.is_control]
             assert not (place.is_held and any(one.variant for one in decisions))
-            assert meets_any(asked, live, targeting_of)
+            assert meets_any(asked, live, targeting_of, holdout)
             chance = BASE + sum(LIFTS[one] for one in treated)
             # An exposure by a client that does not know of the earlier visit counts for nobody.
             arm = place.variant or holdout.variants[number % 2]

@@ -1,6 +1,6 @@
 """Configurations as the service answers them to a server."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,10 @@ from truelift.client.exchanges import Answer
 
 
 def a_configuration(
-    *experiments: Experiment, settings: Mapping[str, Any] | None = None, holdout: Experiment | None = None
+    *experiments: Experiment,
+    settings: Mapping[str, Any] | None = None,
+    holdout: Experiment | None = None,
+    group_holdouts: Sequence[Experiment] = (),
 ) -> bytes:
     """Encode a configuration with the definitions of some experiments."""
     return msgspec.json.encode(
@@ -21,6 +24,7 @@ def a_configuration(
             "time_zone": "UTC",
             "settings": settings or {"require_consent": False},
             "experiments": [{"id": one.id, "definition": document_of(one)} for one in experiments],
+            "group_holdouts": [{"definition": document_of(one)} for one in group_holdouts],
             "holdout": None if holdout is None else {"definition": document_of(holdout)},
         }
     )

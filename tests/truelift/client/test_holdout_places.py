@@ -1,9 +1,11 @@
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from engine.design.exclusion.group_slots import GroupShare
 from engine.design.experiment import Experiment
-from engine.design.holdout import HELD, SEEN_BEFORE, place_in
+from engine.design.holdout import HELD, HELD_FROM_GROUP, SEEN_BEFORE, place_in
 from tests.builders import an_experiment
 from tests.engine.design.test_holdout import a_holdout
 from tests.truelift.client.configurations import a_configuration, an_answer
@@ -37,9 +39,12 @@ class Service:
 class Calls(VisitorCalls):
     """The calls of a client whose service is at hand."""
 
-    def __init__(self, service: Service, *experiments: Experiment) -> None:
+    def __init__(
+        self, service: Service, *experiments: Experiment, group_holdouts: Sequence[Experiment] = ()
+    ) -> None:
         super().__init__()
-        self._polling.take(an_answer(a_configuration(*(experiments or (TEST,)), holdout=HOLDOUT)))
+        holdouts: Any = {"group_holdouts": group_holdouts} if group_holdouts else {"holdout": HOLDOUT}
+        self._polling.take(an_answer(a_configuration(*(experiments or (TEST,)), **holdouts)))
         self._decider = Decider(self._polling, service)
         self.sent: list[tuple[str, str]] = []
 
@@ -99,6 +104,21 @@ def test_polling_that_takes_a_configuration_with_a_holdout_has_it() -> None:
     polling = Polling(30)
     polling.take(an_answer(a_configuration(TEST, holdout=HOLDOUT)))
     assert polling.configuration is not None
-    assert polling.configuration.holdout == HOLDOUT
+    assert polling.configuration.holdouts == (HOLDOUT,)
     visitor = a_visitor(HELD_OUT[0], None, None, None)
     assert Decider(polling, Service({})).has_unknown(visitor)
+
+
+def test_a_holdout_of_a_group_asks_and_counts_at_the_first_decision_of_the_group() -> None:
+    grouped = replace(TEST, id="exp_2", test_key="grouped", group=GroupShare(id="grp_1", percent=50))
+    of_group = replace(HOLDOUT, held_group_id="grp_1")
+    calls = Calls(service := Service({}), TEST, grouped, group_holdouts=[of_group])
+    held, other = HELD_OUT[0], OTHERS[0]
+    for visitor in (held, other):
+        assert calls.decide(TEST.test_key, visitor).variant is not None
+    assert (calls.sent, service.asked) == ([], {})
+    for _ in range(2):
+        assert calls.decide("grouped", held).reason == HELD_FROM_GROUP.reason
+        assert calls.decide("grouped", other).variant is not None
+        assert calls.decide(TEST.test_key, held).variant is not None
+    assert (calls.sent, service.asked) == ([(held, HELD_ID), (other, OTHERS_ID)], {held: 1})

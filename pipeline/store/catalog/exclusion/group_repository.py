@@ -16,6 +16,7 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import GroupInUseError, NotFoundError
 from pipeline.store.catalog.exclusion.group_uses import (
     GROUP_DOCUMENT,
+    active_holdouts_of,
     group_in,
     holders_in,
     members_in,
@@ -122,12 +123,17 @@ class ExclusionGroups:
             return use_of(connection, after)
 
     def delete(self, project_id: str, group_id: str, *, actor: str) -> None:
-        """Delete a group and audit that; NotFoundError, GroupInUseError where an experiment has slots."""
+        """Delete a group and audit that; NotFoundError, GroupInUseError where it is in use.
+
+        It is while an experiment has slots of it, or a holdout that is scheduled or in force names it.
+        """
         with self._database.write() as connection:
             account_id = lock_project(connection, project_id)
             group = _require_group(connection, project_id, group_id)
             if holders := use_of(connection, group).holders:
                 raise GroupInUseError(group.name, [one.name for one in holders])
+            if holdouts := list(active_holdouts_of(connection, group)):
+                raise GroupInUseError(group.name, [one.name for one in holdouts], are_holdouts=True)
             connection.execute(exclusion_groups.delete().where(exclusion_groups.c.id == group_id))
             record(connection, account_id, actor, group_id, changes_between(document_of(group), {}))
 

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Text, cast, select
 from engine.design.exclusion.exclusion_group import ExclusionGroup
 from engine.design.exclusion.slot_taking import GroupUse, needs_slots, slots_of, with_slots
 from engine.design.experiment import Experiment
+from engine.design.holdout import ACTIVE
 from pipeline.store.catalog.schema import exclusion_groups, experiments
 from pipeline.store.documents import value_from
 
@@ -32,6 +33,13 @@ def use_of(connection: Connection, group: ExclusionGroup) -> GroupUse:
 def holders_in(connection: Connection, project_id: str, text: str) -> Iterator[Experiment]:
     """Yield the experiments of a project that have slots and hold a text in their document, oldest first."""
     return (one for one in members_in(connection, project_id, text) if slots_of(one))
+
+
+def active_holdouts_of(connection: Connection, group: ExclusionGroup) -> Iterator[Experiment]:
+    """Yield the holdouts of a group that are scheduled or in force."""
+    for one in members_in(connection, group.project_id, group.id):
+        if one.held_group_id == group.id and one.status in ACTIVE:
+            yield one
 
 
 def members_in(connection: Connection, project_id: str, text: str) -> Iterator[Experiment]:

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from engine.design.exclusion.exclusion_group import draft_group
 from engine.design.experiment import Experiment
 from engine.design.holdout import deletable_holdout, revise_holdout
-from engine.errors import TransitionError
+from engine.errors import InvalidDesignError, TransitionError
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.errors import GroupInUseError, NotFoundError
 from pipeline.store.catalog.experiment_listings import Wanted
 from pipeline.store.catalog.ids import new_id
 from tests.builders import NOW
@@ -76,3 +77,28 @@ def test_holdout_in_force_stays(catalog: Catalog, project_id: str) -> None:
     with pytest.raises(TransitionError, match="in force"):
         catalog.holdouts.delete(project_id, holdout.id, deletable_holdout, actor="test")
     assert catalog.holdouts.get(project_id, holdout.id) == holdout
+
+
+def test_project_and_each_group_have_one_holdout_that_keeps_the_group(
+    catalog: Catalog, project_id: str
+) -> None:
+    groups = catalog.exclusion_groups
+    for name in ("grp_a", "grp_b"):
+        group = draft_group({"name": name}, id=f"{project_id}_{name}", project_id=project_id, now=NOW)
+        groups.create(group, actor="test")
+    first, second = sorted(groups.ids(project_id))
+    later: Any = {"scheduled_start_at": NOW}
+    made(catalog, project_id)
+    of_first = made(catalog, project_id, held_group_id=first)
+    made(catalog, project_id, held_group_id=second, status="scheduled", started_at=None, **later)
+    with pytest.raises(TransitionError, match="the group has the holdout"):
+        made(catalog, project_id, held_group_id=first)
+    with pytest.raises(InvalidDesignError, match="no group of the project has the id"):
+        made(catalog, project_id, held_group_id="grp_unknown")
+    for one in (first, second):
+        with pytest.raises(GroupInUseError, match="end it first"):
+            groups.delete(project_id, one, actor="test")
+    catalog.holdouts.change(project_id, of_first.id, end, actor="test")
+    groups.delete(project_id, first, actor="test")
+    assert groups.ids(project_id) == {second}
+    assert catalog.holdouts.get(project_id, of_first.id).held_group_id == first
