@@ -40,11 +40,15 @@ class HoldoutResults:
 
 
 async def read_newest_holdout(request: Request, session: SignedIn) -> HoldoutResults | None:
-    """Read the newest holdout that has begun; None without one, and where the key may not read any."""
+    """Read the newest holdout of the whole project that has begun.
+
+    None without one, and where the key may not read any.
+    """
     if not await may(request, session, READ_EXPERIMENTS):
         return None
-    listed = (await read(request, session, f"{project_address(request)}/holdouts"))["data"]
-    holdout = next((one for one in listed if one["status"] != "scheduled"), None)
+    listed = (await read(request, session, f"{project_address(request)}/holdouts", {"per_page": 100}))["data"]
+    begun = (one for one in listed if one["status"] != "scheduled" and one["group_id"] is None)
+    holdout = next(begun, None)
     return None if holdout is None else await read_holdout_results(request, session, holdout)
 
 

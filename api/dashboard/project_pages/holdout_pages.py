@@ -1,6 +1,6 @@
 """Pages of holdouts: the list, the results of each, and forms that create, change, end and delete one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -50,6 +50,7 @@ async def _context(request: Request, session: SignedIn, shown: ShownForm) -> Map
         "holdout": shown.record,
         "largest": LARGEST_PERCENT,
         "metrics": await read_metrics(request, session) if is_new else [],
+        "groups": await _groups(request, session) if is_new else {},
         "goal_problems": [
             message for path, found in shown.problems.items() if path.startswith("goals") for message in found
         ],
@@ -78,7 +79,11 @@ _PAGE: Final = RecordPage(
 _NEW: Final = replace(
     _PAGE,
     form=RecordForm(
-        {"name": TEXT, "percent": NUMBER, "from": TIME, "to": TIME, "goals[].metric_id": TEXT},
+        {
+            **dict.fromkeys(("name", "group_id", "goals[].metric_id"), TEXT),
+            "percent": NUMBER,
+            **dict.fromkeys(("from", "to"), TIME),
+        },
         required=frozenset({"name", "percent"}),
     ),
     address=_collection,
@@ -99,6 +104,7 @@ async def show_holdouts(request: Request, session: SignedIn) -> Response:
         holdouts=listed["data"],
         pages=pages_of(listed["meta"]),
         states=_STATES,
+        groups=await _groups(request, session, listed["data"]),
         may_write=await may(request, session, WRITE_EXPERIMENTS),
     )
 
@@ -133,6 +139,7 @@ async def show_holdout(request: Request, session: SignedIn) -> Response:
         holdout=holdout,
         state=_STATES[holdout["status"]],
         held=held,
+        groups=await _groups(request, session, [holdout]),
         programme=programme,
         may_write=await may(request, session, WRITE_EXPERIMENTS),
     )
@@ -223,3 +230,12 @@ async def _confirm(  # noqa: PLR0913 - the texts of a page
         back=_holdout(request),
         back_name=holdout["name"],
     )
+
+
+async def _groups(
+    request: Request, session: SignedIn, holdouts: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, str]:
+    """Read the names of the exclusion groups by id; deleted ones of the holdouts are named so."""
+    listed = (await read(request, session, f"{project_address(request)}/groups"))["data"]
+    deleted = {one["group_id"]: "a deleted group" for one in holdouts if one["group_id"]}
+    return {**deleted, **{one["id"]: one["name"] for one in listed}}

@@ -109,6 +109,28 @@ def test_results_stand_beside_the_sum_of_the_winners(
     assert [reader.get(f"{path}/{step}").status_code for step in ("edit", "end", "delete")] == [403] * 3
 
 
+def test_a_holdout_of_a_group_is_told_from_one_of_the_project(
+    browser: TestClient, customer: Customer, project: str
+) -> None:
+    metric = customer.a_metric(project).rpartition("/")[2]
+    assert 'name="group_id"' not in browser.get(f"{project}/holdouts/new").text
+    group = customer.post(f"{project}/groups", {"name": HOSTILE}).json()["data"]["id"]
+    page = browser.get(f"{project}/holdouts/new")
+    gone = send(browser, page, {"name": "Checkout", "goals[0].metric_id": metric, "group_id": "grp_gone"})
+    assert (gone.status_code, 'id="problem-group_id"' in gone.text) == (422, True)
+    path = send(browser, gone, {"group_id": group}).headers["location"]
+    assert customer.data_of(path)["group_id"] == group
+    assert "what all tests and rollouts of the group together were worth" in browser.get(path).text
+    # That of the programme is of the whole project.
+    assert "Holdout:" not in browser.get(f"{project}/programme").text
+    assert customer.a_holdout(project) in browser.get(f"{project}/programme").text
+    assert browser.get(f"{project}/holdouts").text.count("&lt;script&gt;") == 1
+    assert send(browser, browser.get(f"{path}/end"), {}).status_code == 303
+    assert send(browser, browser.get(f"{project}/groups/{group}/delete"), {}).status_code == 303
+    for address in (path, f"{project}/holdouts"):
+        assert "a deleted group" in browser.get(address).text
+
+
 def test_a_scheduled_holdout_has_no_results_yet(
     browser: TestClient, customer: Customer, project: str
 ) -> None:
