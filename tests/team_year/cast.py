@@ -1,4 +1,4 @@
-"""Cast of the simulated year: forty tests of a shop, each with its true effect."""
+"""Cast of the simulated year: forty tests in groups and two of everybody, with their true effects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ PURCHASE: Final = {"name": "Purchase", "goal_type": "custom_event", "config": {"
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A test: its group, and the true change of the rate of purchases, as a share."""
+    """A test: its group, if it has one, and the true change of the rate of purchases, as a share."""
 
-    group: str
+    group: str | None
     name: str
     effect: float = 0.0
     kind: Kind = "plain"
@@ -70,7 +70,13 @@ CAST: Final = (
     Role("home", "Local shops"),
     Role("home", "Personal list"),
 )
-GROUPS: Final = tuple(dict.fromkeys(role.group for role in CAST))
+GROUPS: Final = tuple(dict.fromkeys(role.group for role in CAST if role.group is not None))
+# Each helps alone; a visitor who has the variants of both is harmed by TOGETHER instead.
+PAIR: Final = (Role(None, "Member price", 0.1), Role(None, "Bundle offer", 0.1))
+TOGETHER: Final = -0.2
+PAIR_STARTS: Final = 22
+# Weeks with twice as many visitors.
+SALE: Final = range(PAIR_STARTS, PAIR_STARTS + 4)
 
 
 def starts() -> Iterator[tuple[int, Role]]:
@@ -78,21 +84,24 @@ def starts() -> Iterator[tuple[int, Role]]:
     for group in GROUPS:
         for place, role in enumerate(one for one in CAST if one.group == group):
             yield place // LANES * WEEKS_A_TEST, role
+    for role in PAIR:
+        yield PAIR_STARTS, role
 
 
-def draft_of(role: Role, group_id: str) -> dict[str, Any]:
+def draft_of(role: Role, group_id: str | None) -> dict[str, Any]:
     """Return the draft of a test over REST: a page of its own, purchases as its goal, and its sample."""
+    sample, effect = (4_000, 15.0) if group_id else (20_000, 5.0)
     variants: list[dict[str, Any]] = [
         {"name": "Control", "is_control": True},
         {"name": role.name, "changes": [{"selector": "h1", "action": "modify_text", "value": role.name}]},
     ]
     return {
         "name": role.name,
-        "url": f"https://shop.example/{role.group}/{role.name.lower().replace(' ', '-')}",
-        "tags": [role.group],
-        "group": {"id": group_id, "percent": PERCENT},
+        "url": f"https://shop.example/{role.group or 'all'}/{role.name.lower().replace(' ', '-')}",
+        "tags": [role.group or "all"],
+        "group": {"id": group_id, "percent": PERCENT} if group_id else None,
         "ramp": RAMP if role.kind == "ramp" else None,
         "variants": variants,
         "goals": [{**PURCHASE, "is_primary": True}],
-        "statistics": {"planned_sample": 4_000, "minimum_effect_percent": 15.0},
+        "statistics": {"planned_sample": sample, "minimum_effect_percent": effect},
     }

@@ -26,7 +26,7 @@ from pipeline.requests import experiments
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
 from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK, Endpoint
-from tests.team_year.cast import GROUPS, PURCHASE, WEEKS_A_TEST, Role, draft_of, starts
+from tests.team_year.cast import GROUPS, PAIR, PURCHASE, SALE, TOGETHER, WEEKS_A_TEST, Role, draft_of, starts
 
 BEGIN = datetime(2026, 1, 5, 10, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -48,6 +48,19 @@ _DECISIONS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that the team was told of on a day: a message with its type, or a check of a test by name."""
+
+    day: str
+    subject: str
+    text: str
+
+    def __str__(self) -> str:
+        """Write it on one line."""
+        return f"{self.day} {self.subject:<18} {self.text}"
+
+
 @dataclass
 class ShopYear:
     """The shop, what its team did, and what it was told."""
@@ -66,8 +79,9 @@ class ShopYear:
     exposed: Counter[str] = field(default_factory=Counter)
     # Expected purchases and visitors, by whether they are held out.
     expected: dict[bool, tuple[float, int]] = field(default_factory=lambda: {True: (0.0, 0), False: (0.0, 0)})
-    # Types of the messages that the team was sent, by id.
-    told: dict[str, str] = field(default_factory=dict)
+    # Messages that the team was sent, by id, and the first warning of each test that interacts, by its name.
+    told: dict[str, Told] = field(default_factory=dict)
+    interacting: dict[str, Told] = field(default_factory=dict)
     project: str = ""
     holdout: str = ""
     channel: str = ""
@@ -123,19 +137,21 @@ class ShopYear:
         """The member who approves."""
         return Customer(self.mia.client, self.mia.services, self.mia.account, self._tokens[1])
 
-    def live(self, week: int, groups: tuple[str, ...] = GROUPS) -> None:
+    def live(self, week: int, groups: tuple[str | None, ...]) -> None:
         """End what is over, start what is due, let visitors come, run the jobs, and decide by verdicts."""
         self.now = BEGIN + week * WEEK
         for name in [one for one, begun in self.begun.items() if week - begun >= WEEKS_A_TEST]:
             if name not in self.ended:
-                self._conclude(name, "inconclusive", week)
+                self._conclude(name, "inconclusive", week, note="Its weeks are over.")
         for first_week, role in starts():
             if first_week == week and role.group in groups:
                 self._start(role, week)
         self._visit(week)
         self.now += timedelta(hours=17)
         scheduler = Scheduler(self.mia.services, jobs=())
-        is_recounted = (week + 1) % _WEEKS_A_RECOUNT == 0
+        has_pair = {one.name for one in PAIR} <= self.begun.keys() - self.ended.keys()
+        # Interactions are looked for at night.
+        is_recounted = (week + 1) % _WEEKS_A_RECOUNT == 0 or has_pair
         skipped = _NOT_RUN if is_recounted else {*_NOT_RUN, "rebuild_after_midnight"}
         for job in (one for one in JOBS if one.name not in skipped):
             scheduler.run_now(job)
@@ -143,12 +159,14 @@ class ShopYear:
         # Queued by the last ones.
         scheduler.run_now(next(one for one in JOBS if one.name == "deliver_messages"))
         self.now += timedelta(hours=6)
+        if has_pair:
+            self._separate(week)
         self._decide(week)
         self._read_messages()
 
     def _start(self, role: Role, week: int) -> None:
         """Draft a test, have it approved and start it; without the yes it does not start."""
-        path = self.mia.an_experiment(self.project, **draft_of(role, self.groups[role.group]))
+        path = self.mia.an_experiment(self.project, **draft_of(role, self.groups.get(role.group or "")))
         assert self.mia.post(f"{path}/start").status_code == 422
         self._review(path, {"purpose": "start"})
         _done(self.mia.post(f"{path}/start"))
@@ -156,21 +174,27 @@ class ShopYear:
 
     def _visit(self, week: int) -> None:
         """Let new visitors come once, by the configuration that the service gives to clients."""
-        ids = [f"v{week}-{number}" for number in range(self.visitors_a_week)]
+        ids = [f"v{week}-{number}" for number in range(self.visitors_a_week * (2 if week in SALE else 1))]
         project_id = self.project.rpartition("/")[2]
         config = _done(self.mia.get("/sdk/config", project_id=project_id))
         held, events = self._held_out(project_id, ids)
-        tests_of = {group: np.zeros(len(ids), int) for group in GROUPS}
+        tests_of = {group: np.zeros(len(ids), int) for group in (*GROUPS, None)}
         rate, frame = np.full(len(ids), BASE_RATE), pl.DataFrame({"visitor_id": ids})
+        in_pair: list[Any] = []
         for shown in (*config["experiments"], *config["rollouts"]):
             role = self.roles[shown["definition"]["name"]]
             names = assign_frame(frame, shown)["assigned_variant"].to_numpy()
-            rate = np.where((names == role.name) & ~held, rate * (1 + role.effect), rate)
+            has_variant = (names == role.name) & ~held
+            rate = np.where(has_variant, rate * (1 + role.effect), rate)
+            in_pair += [has_variant] if role in PAIR else []
             if shown in config["experiments"]:
                 tests_of[role.group] += names != None  # noqa: E711 - of each visitor
                 events += self._exposures(shown, role, [*zip(ids, names, held, strict=True)])
+        if len(in_pair) == len(PAIR):
+            alone = np.prod([1 + one.effect for one in PAIR])
+            rate = np.where(np.all(in_pair, axis=0), rate / alone * (1 + TOGETHER), rate)
         # Tests of a group share no visitor.
-        assert all(number.max() <= 1 for number in tests_of.values())
+        assert all(tests_of[group].max() <= 1 for group in GROUPS)
         self._send(project_id, events)
         self.now += timedelta(hours=1)
         buyers = [one for one, bought in zip(ids, self.rng.random(len(ids)) < rate, strict=True) if bought]
@@ -208,6 +232,16 @@ class ShopYear:
             answer = _done(self.mia.post("/sdk/track", body))
             assert (answer["rejected"], answer["accepted"]) == (0, len(body["batch"])), answer
 
+    def _separate(self, week: int) -> None:
+        """Read of the running tests that should not run together, and end the later one of the pair."""
+        for name in self.begun.keys() - self.ended.keys():
+            checks = self.mia.data_of(f"{self.paths[name]}/results")["health"]
+            check = next(one for one in checks if one["check"] == "interacting_tests")
+            if check["status"] == "warning":
+                self.interacting.setdefault(name, Told(f"{self.now:%Y-%m-%d}", name, check["message"]))
+        if {one.name for one in PAIR} <= self.interacting.keys():
+            self._conclude(PAIR[-1].name, "inconclusive", week, note="As the check of interactions says.")
+
     def _decide(self, week: int) -> None:
         for one in _done(self.mia.get(f"{self.project}/verdicts"))["data"]:
             if one["conclusion"] is not None:
@@ -215,9 +249,9 @@ class ShopYear:
             elif one["verdict"] and (decision := _DECISIONS.get(one["verdict"]["verdict"])):
                 self._conclude(one["name"], decision, week)
 
-    def _conclude(self, name: str, decision: str, week: int) -> None:
+    def _conclude(self, name: str, decision: str, week: int, *, note: str = "As the verdict says.") -> None:
         """End a test, so that its slots are free, and decide; a variant is not shipped without the yes."""
-        path, body = self.paths[name], {"decision": decision, "note": "As the verdict says."}
+        path, body = self.paths[name], {"decision": decision, "note": note}
         if self.mia.data_of(path)["status"] != "completed":
             _done(self.mia.post(f"{path}/complete"))
         if decision == "ship":
@@ -240,7 +274,10 @@ class ShopYear:
         path = f"{self.project}/notification_channels/{self.channel}/deliveries"
         found = _done(self.mia.get(path, per_page=100))["data"]
         assert not {one["status"] for one in found} & {"failed"}
-        self.told |= {one["id"]: one["type"] for one in found}
+        for one in found:
+            data = one["message"]["data"]
+            text = " ".join([data["title"], *data["paragraphs"]])
+            self.told[one["id"]] = Told(one["created_at"][:10], one["type"], text)
 
 
 def _exposure(experiment_id: str, variant_id: str, visitor: str) -> dict[str, Any]:
