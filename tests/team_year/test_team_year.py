@@ -86,7 +86,7 @@ def test_a_month_ships_what_helps_and_stops_what_harms(year: ShopYear) -> None:
         assert low < truth < high
 
 
-@pytest.mark.long(seconds=115)
+@pytest.mark.long(seconds=120)
 def test_a_year_of_forty_tests(year: ShopYear) -> None:
     with lived(year, WEEKS_A_YEAR, restarts={9, 20, 21, 40}):
         conclusions = year.conclusions()
