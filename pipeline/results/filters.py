@@ -36,15 +36,33 @@ class SegmentFilters:
 
     `first_day` and `last_day` bound the local day of the first exposure, both included. `reached` asks
     for the second look at an experiment, at those who reached what it changes.
+
+    `segment` is the selected value of each dimension, custom ones named `custom:<key>`. `given_days` are the
+    bounds by query parameter, `days` those as days since 1970. `is_everyone` where no visitor is left out.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
     first_day: date | None = None
     last_day: date | None = None
     reached: bool = False
+    segment: dict[str, str] = field(init=False, compare=False)
+    given_days: dict[str, str] = field(init=False, compare=False)
+    days: tuple[int | None, int | None] = field(init=False, compare=False)
+    is_everyone: bool = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise InvalidFilterError for an unknown value, half a custom dimension, or days in reverse."""
+        # Found once: each report asks for them several times.
+        bounds = {name: day for name, day in ((FROM, self.first_day), (TO, self.last_day)) if day is not None}
+        first, last = (None if day is None else epoch_days(day) for day in (self.first_day, self.last_day))
+        found = {
+            "segment": _segment_of(self.given),
+            "given_days": {name: day.isoformat() for name, day in bounds.items()},
+            "days": (first, last),
+            "is_everyone": not self.given and not bounds,
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
         problems = (
             *_unknown_values(self.given),
             *_half_custom(self.given),
@@ -58,31 +76,6 @@ class SegmentFilters:
     def from_query(cls, query: Mapping[str, str | None]) -> Self:
         """Take the filters from the parameters of a request, ignoring the others."""
         return cls({name: value for name in FILTERS if (value := query.get(name)) is not None})
-
-    @property
-    def segment(self) -> dict[str, str]:
-        """The selected value of each dimension, custom ones named `custom:<key>`."""
-        selected = {name: value for name, value in self.given.items() if name in DIMENSIONS}
-        if CUSTOM_KEY in self.given:
-            selected[CUSTOM_PREFIX + self.given[CUSTOM_KEY]] = self.given[CUSTOM_VALUE]
-        return selected
-
-    @property
-    def is_everyone(self) -> bool:
-        """Whether no visitor is left out."""
-        return not self.given and not self.given_days
-
-    @property
-    def given_days(self) -> dict[str, str]:
-        """The bounds of first exposures, by query parameter."""
-        bounds = {FROM: self.first_day, TO: self.last_day}
-        return {name: day.isoformat() for name, day in bounds.items() if day is not None}
-
-    @property
-    def days(self) -> tuple[int | None, int | None]:
-        """The bounds of first exposures, as days since 1970."""
-        first, last = (None if day is None else epoch_days(day) for day in (self.first_day, self.last_day))
-        return first, last
 
     def refuse_coming(self, today: date) -> None:
         """Raise InvalidFilterError for a first day that has not begun."""
@@ -104,6 +97,14 @@ class SegmentFilters:
         """Raise InvalidFilterError for OTHER of a closed set, which only sums from outside have."""
         if problems := _unknown_values(self.given, and_other=False):
             raise InvalidFilterError(problems)
+
+
+def _segment_of(given: Mapping[str, str]) -> dict[str, str]:
+    selected = {name: value for name, value in given.items() if name in DIMENSIONS}
+    # Half of a custom dimension is refused.
+    if CUSTOM_KEY in given and CUSTOM_VALUE in given:
+        selected[CUSTOM_PREFIX + given[CUSTOM_KEY]] = given[CUSTOM_VALUE]
+    return selected
 
 
 def validate_dimension(name: str | None) -> None:

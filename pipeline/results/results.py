@@ -120,7 +120,8 @@ class Results:
         is_outside = published is not None and published.sums_from is not None
         if filters.given and not is_outside:
             filters.refuse_other()
-        filters.refuse_coming(local_day(now, project.timezone))
+        if filters.first_day is not None:
+            filters.refuse_coming(local_day(now, project.timezone))
         counted = now if is_fresh and not is_outside else None
         return AskedRead(experiment, project, filters, now, counted, erasures)
 
@@ -167,7 +168,7 @@ class Results:
 
     def _evidence_of(self, read: AskedRead) -> Evidence:
         version, compute = partial(self._version_of_evidence, read), partial(self._read_evidence, read)
-        return read.date(self._evidence.get(read.question, version, compute))
+        return self._evidence.read(read, version, compute)
 
     def _read_evidence(self, read: AskedRead) -> Evidence:
         experiment, timezone = read.experiment, read.project.timezone
@@ -229,7 +230,7 @@ class Results:
 
     def _segment_evidence_of(self, read: AskedRead) -> SegmentEvidence:
         version, compute = partial(self._version_of_evidence, read), partial(self._read_segments, read)
-        return read.date(self._of_segments.get(read.question, version, compute))
+        return self._of_segments.read(read, version, compute)
 
     def _read_segments(self, read: AskedRead) -> SegmentEvidence:
         with self._observing(read) as observation:

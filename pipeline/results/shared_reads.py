@@ -76,6 +76,15 @@ class SharedReads(Generic[T]):
         # A question has a lock while somebody asks it.
         self._asking: WeakValueDictionary[SharedQuestion, threading.Lock] = WeakValueDictionary()
 
+    def read(
+        self: "SharedReads[Dated]",
+        asked: AskedRead,
+        version: Callable[[], Version | None],
+        compute: Callable[[], Dated],
+    ) -> Dated:
+        """Return what `get` does for a read, as of its time where what is kept counts every event."""
+        return asked.date(self.get(asked.question, version, compute))
+
     def get(
         self, question: SharedQuestion, version: Callable[[], Version | None], compute: Callable[[], T]
     ) -> tuple[T, bool]:
