@@ -28,13 +28,28 @@ class Waiting:
 def ready_row(row: Row, kept: KeptVerdict, now: datetime, project: str | None) -> Waiting:
     """Describe an experiment that waits for a decision; `now` is a local time."""
     facts = {**_whom(row, project), "Ready since": since_words(kept.since, now)}
-    daily = abs(kept.projected_annual_revenue_impact_cents or 0) / _DAYS_A_YEAR
+    daily = abs(kept.projected_annual_revenue_impact_cents or 0) / _DAYS_A_YEAR * _still_without(row, kept)
     # Of the others it is not shown that anything is lost.
     if kept.verdict in {"ship", "rollback"} and daily >= minor_units(kept.revenue_currency):
         facts["Waiting costs"] = f"about {_two_digits(daily, kept.revenue_currency)} a day"
     names = [one.name for one in row.experiment.variants if one.is_control]
     variant = kept.lift.variant_name if kept.lift else None
     return Waiting(row, _why(kept, now), facts, next_step(kept.verdict, variant, next(iter(names), None)))
+
+
+def _still_without(row: Row, kept: KeptVerdict) -> float:
+    """Return the share of visitors for whom the decision changes something: a winner's, those without it."""
+    experiment = row.experiment
+    total = sum(one.weight for one in experiment.variants)
+    name = kept.lift.variant_name if kept.lift else None
+    # What has ended is shown to nobody.
+    weight = (
+        0.0
+        if experiment.status == "completed"
+        else sum(one.weight for one in experiment.variants if one.name == name)
+    )
+    shown = weight / total * experiment.traffic_allocation / 100 if total else 0.0
+    return 1 - shown if kept.verdict == "ship" else shown
 
 
 def broken_row(row: Row, kept: KeptVerdict, now: datetime, project: str | None) -> Waiting:

@@ -87,6 +87,7 @@ class VariantHead(msgspec.Struct):
     id: str
     name: str
     is_control: bool = False
+    weight: float = 1.0
 
 
 class ListedExperiment(msgspec.Struct, kw_only=True):

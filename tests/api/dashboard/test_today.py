@@ -87,7 +87,7 @@ def test_the_longest_wait_comes_first_with_what_it_costs(
     ready = part(browser.get("/").text, "decide")
     assert re.findall(r'<h3><a href="[^"]+">([^<]+)</a>', ready)[0] == last.experiment.name
     assert ", 18 days</dd>" in ready
-    assert "<dt>Waiting costs</dt><dd>about 340 USD a day</dd>" in ready
+    assert "<dt>Waiting costs</dt><dd>about 170 USD a day</dd>" in ready
 
 
 def test_a_quiet_day_says_so_and_empty_parts_vanish(

@@ -157,7 +157,7 @@ def test_a_form_that_was_not_shown_is_kept_unless_no_page_can_show_it(
     end_session(customer, browser)
     answer = send(browser, page, name=TYPED)
     with monkeypatch.context() as patched:
-        patched.setattr(draft_view, "_metrics", refuse)
+        patched.setattr(draft_view, "read_metrics", refuse)
         browser.post("/sign-in", data={"key": customer.token})
         assert browser.get(f"{path}/edit").status_code == 429
     assert fields_of(browser.get(f"{path}/edit"))["name"] == TYPED

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from api.dashboard.waiting_rows import broken_row, ready_row, since_words
+from pipeline.store.catalog.experiment_listings import VariantHead
 from tests.api.dashboard.listed_shop import BROKEN, SHIP, kept_of
 from tests.api.dashboard.test_listed_rows import a_row
 
@@ -43,6 +45,16 @@ def test_what_waits_says_why_and_for_whom_and_what_the_wait_costs() -> None:
     assert one.facts["Ready since"] == "9 Nov, 18 days"
     assert one.facts["Waiting costs"] == "about 3,400 USD a day"
     assert one.step == "Ship “Treatment 1”"
+    halves = (VariantHead("a", "Control", is_control=True), VariantHead("b", "Treatment 1"))
+    # Half of the visitors have it already; of what has ended, nobody.
+    costs: list[tuple[dict[str, Any], str]] = [
+        ({}, "1,700"),
+        ({"traffic_allocation": 20}, "3,000"),
+        ({"status": "completed"}, "3,400"),
+    ]
+    for fields, cost in costs:
+        half = a_row(kept, variants=halves, **fields)
+        assert ready_row(half, kept, NOON, None).facts["Waiting costs"] == f"about {cost} USD a day"
     same = replace(kept, verdict="no_difference")
     assert "Waiting costs" not in ready_row(a_row(same), same, NOON, None).facts
     early = replace(kept, plan=replace(kept.plan, reached_at=None, is_reached=False))
