@@ -78,7 +78,8 @@ def test_every_dimension_is_a_parameter_of_each_filtered_read_with_its_values(do
         for operation in methods.values()
         if "device_type" in (parameters := {one["name"]: one for one in operation.get("parameters", ())})
     ]
-    assert len(filtered) == 4
+    # Results, their summary and time series, those of a holdout, and exports.
+    assert len(filtered) == 5
     for parameters in filtered:
         for name, dimension in DIMENSIONS.items():
             closed = dimension.values or ()
