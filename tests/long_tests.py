@@ -18,7 +18,7 @@ from typing import Final
 import pytest
 
 # Seconds of work for each of WORKERS.
-SHARE_SECONDS: Final = 140
+SHARE_SECONDS: Final = 150
 WORKERS: Final = 2
 # Within so many commits each test has run.
 MOST_SHARES: Final = 20
