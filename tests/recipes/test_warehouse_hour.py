@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +14,12 @@ from tests.pasted_lines import ROOT, as_bash, blocks, free_port, run
 @pytest.mark.long(seconds=30)
 def test_the_hour_with_a_warehouse_runs_as_pasted(tmp_path: Path, new_database: Callable[[], str]) -> None:
     found = blocks(ROOT / "docs" / "warehouse.md")
-    assert {language for language, _ in found} == {"sh", "python"}
-    pasted = "".join(as_bash(*block) for block in found)
+    # Beside the hour, what other descriptions begin with.
+    others = [tomllib.loads(text) for language, text in found if language == "toml"]
+    assert {one["kind"] for one in others} == {"warehouse"}
+    hour = [block for block in found if block[0] != "toml"]
+    assert {language for language, _ in hour} == {"sh", "python"}
+    pasted = "".join(as_bash(*block) for block in hour)
     pasted = pasted.replace("postgresql://localhost/shop", f"'{new_database()}'")
     pasted = pasted.replace("8000", str(free_port()))
     (tmp_path / ".venv").symlink_to(sys.prefix)
@@ -33,4 +38,6 @@ def test_the_hour_with_a_warehouse_runs_as_pasted(tmp_path: Path, new_database: 
     assert text.count("'new' wins on Order") == 2, text
     assert text.splitlines()[-1] == "['DE', 'US']"
     assert text.count("\nWITH ") == 1
-    assert (tmp_path / "warehouse-hour" / "order-button.sql").read_text().startswith("WITH ")
+    printed = (tmp_path / "warehouse-hour" / "order-button.sql").read_text()
+    assert printed.startswith("-- Its session: SET TimeZone")
+    assert printed.count("\nWITH ") == 1
